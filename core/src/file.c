@@ -1,0 +1,249 @@
+#define _POSIX_C_SOURCE 200809L
+#include "firn/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUFFER_SIZE = 1 << 18 };
+
+struct firn_file_writer {
+    int descriptor;
+    int failure; // errno of the first failure, 0 while all is well
+    uint64_t size;
+    size_t buffered;
+    char path[FIRN_PATH_SIZE];
+    char temporary[FIRN_PATH_SIZE];
+    unsigned char buffer[BUFFER_SIZE];
+};
+
+static unsigned long long free_bytes(const char *path)
+{
+    char directory[FIRN_PATH_SIZE];
+    snprintf(directory, sizeof directory, "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash == NULL)
+        snprintf(directory, sizeof directory, ".");
+    else
+        slash[slash == directory ? 1 : 0] = '\0';
+    struct statvfs info;
+    if (statvfs(directory, &info) != 0)
+        return 0;
+    return (unsigned long long)info.f_bavail * info.f_frsize;
+}
+
+firn_result firn_fail_errno(firn_error *error, int errno_value, const char *action,
+                            const char *path)
+{
+    switch (errno_value) {
+    case ENOSPC:
+    case EDQUOT:
+        return firn_fail(error, FIRN_ERR_DISK_FULL,
+                         "cannot %s '%s': no room left on the disk or in the quota (%llu bytes "
+                         "free); free some space and run again",
+                         action, path, free_bytes(path));
+    case ENOENT:
+    case ENOTDIR:
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "cannot %s '%s': no such file or directory",
+                         action, path);
+    case ENOMEM:
+        return firn_fail(error, FIRN_ERR_MEMORY, "cannot %s '%s': out of memory", action, path);
+    default:
+        return firn_fail(error, FIRN_ERR_IO, "cannot %s '%s': %s", action, path,
+                         strerror(errno_value));
+    }
+}
+
+static bool write_all(int descriptor, const unsigned char *bytes, size_t size, off_t offset)
+{
+    while (size > 0) {
+        ssize_t written = offset < 0 ? write(descriptor, bytes, size)
+                                     : pwrite(descriptor, bytes, size, offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            if (written == 0)
+                errno = ENOSPC;
+            return false;
+        }
+        bytes += written;
+        size -= (size_t)written;
+        if (offset >= 0)
+            offset += written;
+    }
+    return true;
+}
+
+static void flush(firn_file_writer *file)
+{
+    if (file->failure == 0 && !write_all(file->descriptor, file->buffer, file->buffered, -1))
+        file->failure = errno;
+    file->buffered = 0;
+}
+
+// Unique among processes and hosts that share the directory, so twins never write one file.
+static bool temporary_name(firn_file_writer *file)
+{
+    char host[64] = "host";
+    gethostname(host, sizeof host - 1);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t seed[3] = {(uint64_t)now.tv_nsec, (uint64_t)(uintptr_t)file, (uint64_t)now.tv_sec};
+    int length = snprintf(file->temporary, sizeof file->temporary, "%s.tmp.%s.%ld.%08x",
+                          file->path, host, (long)getpid(),
+                          (unsigned)firn_hash64(seed, sizeof seed, 0));
+    return length > 0 && (size_t)length < sizeof file->temporary;
+}
+
+firn_result firn_file_create(const char *path, firn_file_writer **out, firn_error *error)
+{
+    *out = NULL;
+    firn_file_writer *file = firn_alloc(sizeof *file);
+    if (file == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "cannot write '%s': out of memory", path);
+    file->failure = 0;
+    file->size = 0;
+    file->buffered = 0;
+    int length = snprintf(file->path, sizeof file->path, "%s", path);
+    if (length <= 0 || (size_t)length >= sizeof file->path || !temporary_name(file)) {
+        firn_free(file);
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "cannot write '%.200s': not a usable file name",
+                         path);
+    }
+    file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file->descriptor < 0) {
+        int reason = errno;
+        firn_free(file);
+        return firn_fail_errno(error, reason, "write", path);
+    }
+    *out = file;
+    return FIRN_OK;
+}
+
+void firn_file_write(firn_file_writer *file, const void *bytes, size_t size)
+{
+    if (size == 0)
+        return;
+    file->size += size;
+    if (file->buffered + size > BUFFER_SIZE)
+        flush(file);
+    if (size >= BUFFER_SIZE) {
+        if (file->failure == 0 && !write_all(file->descriptor, bytes, size, -1))
+            file->failure = errno;
+        return;
+    }
+    memcpy(file->buffer + file->buffered, bytes, size);
+    file->buffered += size;
+}
+
+void firn_file_patch(firn_file_writer *file, uint64_t offset, const void *bytes, size_t size)
+{
+    FIRN_ASSERT(offset + size <= file->size);
+    flush(file);
+    if (file->failure == 0 && !write_all(file->descriptor, bytes, size, (off_t)offset))
+        file->failure = errno;
+}
+
+uint64_t firn_file_size(const firn_file_writer *file) { return file->size; }
+
+const char *firn_file_temporary_path(const firn_file_writer *file) { return file->temporary; }
+
+static void sync_directory(const char *path)
+{
+    char directory[FIRN_PATH_SIZE];
+    snprintf(directory, sizeof directory, "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash == NULL)
+        snprintf(directory, sizeof directory, ".");
+    else
+        slash[slash == directory ? 1 : 0] = '\0';
+    int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    // Some file systems cannot sync a directory; the rename itself is still atomic there.
+    (void)fsync(descriptor);
+    close(descriptor);
+}
+
+firn_result firn_file_commit(firn_file_writer *file, firn_error *error)
+{
+    flush(file);
+    if (file->failure == 0 && fsync(file->descriptor) != 0)
+        file->failure = errno;
+    if (close(file->descriptor) != 0 && file->failure == 0)
+        file->failure = errno;
+    if (file->failure == 0 && rename(file->temporary, file->path) != 0)
+        file->failure = errno;
+    firn_result result = FIRN_OK;
+    if (file->failure == 0) {
+        sync_directory(file->path);
+    } else {
+        unlink(file->temporary);
+        result = firn_fail_errno(error, file->failure, "write", file->path);
+    }
+    firn_free(file);
+    return result;
+}
+
+void firn_file_discard(firn_file_writer *file)
+{
+    if (file == NULL)
+        return;
+    close(file->descriptor);
+    unlink(file->temporary);
+    firn_free(file);
+}
+
+static firn_result read_descriptor(int descriptor, const char *path, size_t limit, void **bytes,
+                                   size_t *size, firn_error *error)
+{
+    struct stat info;
+    if (fstat(descriptor, &info) != 0)
+        return firn_fail_errno(error, errno, "read", path);
+    if (!S_ISREG(info.st_mode))
+        return firn_fail(error, FIRN_ERR_IO, "cannot read '%s': not a regular file", path);
+    if ((uint64_t)info.st_size > limit)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "cannot read '%s': its %lld bytes are more than the %zu expected at most",
+                         path, (long long)info.st_size, limit);
+    size_t total = (size_t)info.st_size;
+    unsigned char *memory = firn_alloc(total);
+    if (memory == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "cannot read '%s': out of memory for %zu bytes",
+                         path, total);
+    size_t done = 0;
+    while (done < total) {
+        ssize_t got = read(descriptor, memory + done, total - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            firn_free(memory);
+            if (got < 0)
+                return firn_fail_errno(error, errno, "read", path);
+            return firn_fail(error, FIRN_ERR_FORMAT,
+                             "cannot read '%s': it became shorter while being read", path);
+        }
+        done += (size_t)got;
+    }
+    *bytes = memory;
+    *size = total;
+    return FIRN_OK;
+}
+
+firn_result firn_file_read(const char *path, size_t limit, void **bytes, size_t *size,
+                           firn_error *error)
+{
+    *bytes = NULL;
+    *size = 0;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return firn_fail_errno(error, errno, "read", path);
+    firn_result result = read_descriptor(descriptor, path, limit, bytes, size, error);
+    close(descriptor);
+    return result;
+}
