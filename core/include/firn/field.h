@@ -1,0 +1,77 @@
+/// Particles as volumes: density, velocity and compaction on a sparse voxel grid.
+///
+///     firn_field_def def = firn_field_def_default();
+///     def.voxel_size = 0.01f;
+///     firn_field *field = NULL;
+///     FIRN_TRY(firn_sim_rasterize(sim, &def, &field, error));
+///     firn_field_view view = firn_field_read(field); // leaves of 8^3, ready for OpenVDB
+///     firn_field_destroy(field);
+#ifndef FIRN_FIELD_H
+#define FIRN_FIELD_H
+
+#include "firn/base.h"
+#include "firn/level_set.h"
+#include "firn/params.h"
+#include "firn/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct firn_field firn_field;
+
+typedef struct firn_field_def {
+    uint32_t cookie;
+    float voxel_size;   // m
+    int kernel;         // firn_kernel
+    float filter_width; // m, one unit of the kernel; 0 takes the larger of voxel and cell
+    bool velocity;      // also rasterize velocity
+    bool compaction;    // also rasterize compaction
+    int thread_count;   // 0 uses every core
+} firn_field_def;
+
+FIRN_API void firn_field_def_reset(firn_field_def *def, size_t size);
+FIRN_API firn_param_table firn_field_params(void);
+
+static inline firn_field_def firn_field_def_default(void)
+{
+    firn_field_def def;
+    firn_field_def_reset(&def, sizeof def);
+    return def;
+}
+
+/// Particles to rasterize, as plain arrays; compaction and velocity may be NULL when not wanted.
+typedef struct firn_field_points {
+    size_t count;
+    const firn_vec3 *position; // m
+    const float *mass;         // kg
+    const firn_vec3 *velocity; // m/s
+    const float *jp;           // plastic volume ratio
+    float cell_size;           // m, of the simulation they come from
+} firn_field_points;
+
+/// Rasterizes arrays of particles, from a cache or a simulation. Mass is conserved exactly (to
+/// rounding): the sum of density * voxel volume equals the sum of masses.
+FIRN_API firn_result firn_field_create(const firn_field_def *def, const firn_field_points *points,
+                                       firn_field **field, firn_error *error);
+FIRN_API void firn_field_destroy(firn_field *field);
+
+/// Read-only arrays of a field; valid until it is destroyed. Voxel (i, j, k) stands at the world
+/// point ((i + 0.5), (j + 0.5), (k + 0.5)) * voxel_size in every frame.
+typedef struct firn_field_view {
+    float voxel_size; // m
+    size_t leaf_count;
+    const firn_coord *leaf_origin; // voxels, multiples of 8, in a fixed order
+    const uint64_t *mask;          // 8 words for each leaf: bit z of byte y of word x is an active voxel
+    const float *density;          // kg/m^3, 512 for each leaf
+    const firn_vec3 *velocity;     // m/s, momentum over mass, or NULL
+    const float *compaction;       // mass-weighted mean of 1/J_P (1: fresh, above: packed), or NULL
+} firn_field_view;
+
+FIRN_API firn_field_view firn_field_read(const firn_field *field);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

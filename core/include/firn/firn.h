@@ -1,0 +1,16 @@
+/// All of Firn's core in one include.
+#ifndef FIRN_FIRN_H
+#define FIRN_FIRN_H
+
+#include "firn/base.h"
+#include "firn/collider.h"
+#include "firn/field.h"
+#include "firn/file.h"
+#include "firn/level_set.h"
+#include "firn/material.h"
+#include "firn/params.h"
+#include "firn/sim.h"
+#include "firn/source.h"
+#include "firn/vec.h"
+
+#endif

@@ -1,0 +1,55 @@
+/// What snow is made of: the constitutive parameters of Stomakhin et al. 2013, Table 2.
+#ifndef FIRN_MATERIAL_H
+#define FIRN_MATERIAL_H
+
+#include "firn/params.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct firn_material_def {
+    uint32_t cookie;
+    float density;              // kg/m^3, initial
+    float young_modulus;        // Pa, initial
+    float poisson_ratio;
+    float hardening;            // xi
+    float critical_compression; // theta_c
+    float critical_stretch;     // theta_s
+    float jp_min;               // bounds of the plastic volume ratio J_P
+    float jp_max;
+} firn_material_def;
+
+FIRN_API void firn_material_def_reset(firn_material_def *def, size_t size);
+FIRN_API firn_param_table firn_material_params(void);
+
+/// The reference snow of the paper.
+static inline firn_material_def firn_material_def_default(void)
+{
+    firn_material_def def;
+    firn_material_def_reset(&def, sizeof def);
+    return def;
+}
+
+/// A named kind of snow and a sentence about it; NULL past the last index.
+typedef struct firn_material_preset {
+    const char *name;
+    const char *help;
+} firn_material_preset;
+FIRN_API const firn_material_preset *firn_material_presets(int index);
+
+/// Fills def with a named preset: paper, powder, packing, wet, icy, muddy.
+FIRN_API firn_result firn_material_def_preset(const char *name, firn_material_def *def,
+                                              firn_error *error);
+
+/// Names a material of one simulation; {0} is the default material.
+typedef struct firn_material_id {
+    uint32_t index1;
+    uint32_t generation;
+} firn_material_id;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,173 @@
+/// One snow simulation: particles, materials, sources and colliders, advanced in time.
+///
+/// A simulation is one opaque pointer; several live side by side. What is inside is named by ids.
+/// Same input, same bits: for any number of threads and after a resume from a checkpoint.
+#ifndef FIRN_SIM_H
+#define FIRN_SIM_H
+
+#include "firn/base.h"
+#include "firn/collider.h"
+#include "firn/field.h"
+#include "firn/material.h"
+#include "firn/params.h"
+#include "firn/source.h"
+#include "firn/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct firn_sim firn_sim;
+
+typedef enum firn_kernel { FIRN_KERNEL_QUADRATIC, FIRN_KERNEL_CUBIC } firn_kernel;
+typedef enum firn_transfer { FIRN_TRANSFER_APIC, FIRN_TRANSFER_FLIP } firn_transfer;
+typedef enum firn_integrator { FIRN_INTEGRATOR_EXPLICIT, FIRN_INTEGRATOR_IMPLICIT } firn_integrator;
+typedef enum firn_volume { FIRN_VOLUME_SEED, FIRN_VOLUME_GRID } firn_volume;
+
+typedef struct firn_sim_def {
+    uint32_t cookie;
+    float cell_size;        // m
+    firn_vec3 gravity;      // m/s^2
+    int kernel;             // firn_kernel
+    int transfer;           // firn_transfer
+    int integrator;         // firn_integrator
+    int volume;             // firn_volume
+    float beta;             // of the implicit step: 0.5 trapezoidal, 1 backward Euler
+    float flip_ratio;       // FLIP share kept in flip_reference_dt
+    float flip_reference_dt; // s
+    float dt_min, dt_max;   // s
+    float cfl;              // cells a particle may cross in a substep
+    float wave_cfl;         // cells an elastic wave may cross in an explicit substep
+    float tolerance;        // m/s, of the implicit solve
+    int max_iterations;     // of the implicit solve
+    int retries;            // how often a diverged call starts again with half the step
+    firn_vec3 domain_lower, domain_upper; // m, particles beyond are removed
+    int thread_count;       // 0 uses every core
+    double memory_limit;    // MB, 0: none
+} firn_sim_def;
+
+FIRN_API void firn_sim_def_reset(firn_sim_def *def, size_t size);
+FIRN_API firn_param_table firn_sim_params(void);
+
+static inline firn_sim_def firn_sim_def_default(void)
+{
+    firn_sim_def def;
+    firn_sim_def_reset(&def, sizeof def);
+    return def;
+}
+
+/// Settings by name: "default", or "paper", which follows the publication to the letter.
+FIRN_API firn_result firn_sim_def_preset(const char *name, firn_sim_def *def, firn_error *error);
+
+FIRN_API firn_result firn_sim_create(const firn_sim_def *def, firn_sim **sim, firn_error *error);
+FIRN_API void firn_sim_destroy(firn_sim *sim);
+
+FIRN_API firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def,
+                                           firn_material_id *id, firn_error *error);
+
+/// Fills the region at once when its start has been reached; later parts follow in firn_sim_step.
+FIRN_API firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def,
+                                         firn_source_id *id, firn_error *error);
+FIRN_API firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error *error);
+
+FIRN_API firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def,
+                                           firn_collider_id *id, firn_error *error);
+FIRN_API firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id,
+                                              firn_error *error);
+
+/// Rigid animation: keys with rising times, copied. Replaces earlier ones.
+FIRN_API firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id,
+                                            const firn_pose_key *keys, int count,
+                                            firn_error *error);
+
+/// Deforming animation: the surfaces before and after the coming call of firn_sim_step.
+FIRN_API firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,
+                                              const firn_surface_key *from,
+                                              const firn_surface_key *to, firn_error *error);
+
+/// What one substep did.
+enum { FIRN_STAGE_COUNT = 8 };
+typedef struct firn_step_stats {
+    double time;          // s, simulated, at the end of the substep
+    double dt;            // s
+    double progress;      // 0 to 1, within the call
+    int64_t substep;      // number since the simulation began
+    int iterations;       // of the implicit solve
+    int rejected;         // smaller steps that had to be tried first
+    double residual;      // m/s
+    double kinetic, elastic, potential; // J, of the particles at the start of the substep
+    double max_speed;     // m/s
+    double mean_jp, min_jp;
+    size_t particles;
+    size_t blocks;        // of 4^3 grid nodes
+    size_t bytes;         // held by the simulation
+    double seconds[FIRN_STAGE_COUNT]; // wall time of each stage, see firn_stage_name
+} firn_step_stats;
+
+/// The name of a stage of firn_step_stats.seconds, such as "p2g"; NULL past the last.
+FIRN_API const char *firn_stage_name(int stage);
+
+/// Called after every substep; returning false cancels and keeps the finished substeps.
+typedef bool firn_progress(const firn_step_stats *stats, void *user);
+FIRN_API void firn_sim_set_progress(firn_sim *sim, firn_progress *progress, void *user);
+
+/// Advances by seconds of simulated time in as many substeps as needed.
+///
+/// FIRN_ERR_CANCELLED and FIRN_ERR_MEMORY leave the state of the last finished substep;
+/// FIRN_ERR_DIVERGED leaves the state that the call started from, or with retries = 0 that of the
+/// last sane substep.
+FIRN_API firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error);
+
+FIRN_API double firn_sim_time(const firn_sim *sim); // s
+
+/// Statistics of the last substep.
+FIRN_API firn_step_stats firn_sim_stats(const firn_sim *sim);
+
+/// Read-only arrays of the particles. Their order may change every step; id does not. Valid until
+/// the simulation changes. Vectors are read with firn_sim_read.
+typedef struct firn_particle_view {
+    size_t count;
+    const uint32_t *id;       // unique, never reused
+    const uint8_t *material;  // index of the material, in order of addition; 0: default
+    const float *mass;        // kg
+    const float *volume;      // m^3, initial
+    const float *stiffness;   // factor on Young's modulus
+    const float *jp;          // plastic volume ratio J_P
+} firn_particle_view;
+FIRN_API firn_particle_view firn_sim_particles(const firn_sim *sim);
+
+typedef enum firn_attribute {
+    FIRN_POSITION,    // firn_vec3, m
+    FIRN_VELOCITY,    // firn_vec3, m/s
+    FIRN_DEFORMATION, // firn_mat3, elastic deformation gradient F_E
+    FIRN_AFFINE,      // firn_mat3, 1/s, zero unless APIC is used
+    FIRN_DENSITY,     // float, kg/m^3, mass over current volume
+} firn_attribute;
+
+/// Copies an attribute of particles [first, first + count) to out, in the order of the view.
+FIRN_API firn_result firn_sim_read(const firn_sim *sim, firn_attribute attribute, size_t first,
+                                   size_t count, void *out, firn_error *error);
+
+FIRN_API firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def,
+                                        firn_field **field, firn_error *error);
+
+/// A checkpoint is the complete state of particles, time and emission. It is loaded into a
+/// simulation that was made with the same settings, materials, sources and colliders.
+FIRN_API firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *error);
+FIRN_API firn_result firn_sim_load(firn_sim *sim, const char *path, firn_error *error);
+FIRN_API firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size,
+                                          firn_error *error); // released with firn_free
+FIRN_API firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size,
+                                          firn_error *error);
+
+/// A checksum of the whole state: equal for equal bits.
+FIRN_API uint64_t firn_sim_hash(const firn_sim *sim);
+
+/// The instruction set that the kernels run on: "scalar", "sse2", "avx2" or "avx512".
+FIRN_API const char *firn_sim_isa(const firn_sim *sim);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,80 @@
+/// Where snow comes from: a region filled with particles, once or over time, or a list of points.
+#ifndef FIRN_SOURCE_H
+#define FIRN_SOURCE_H
+
+#include "firn/level_set.h"
+#include "firn/material.h"
+#include "firn/params.h"
+#include "firn/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum firn_region {
+    FIRN_REGION_SPHERE,
+    FIRN_REGION_BOX,
+    FIRN_REGION_LEVEL_SET,
+    FIRN_REGION_POINTS,
+} firn_region;
+
+typedef struct firn_source_def {
+    uint32_t cookie;
+    int region;          // firn_region
+    firn_vec3 center;    // m
+    float radius;        // m, of the sphere
+    firn_vec3 half_size; // m, of the box
+    const firn_level_set *level_set; // in world space; borrowed while the source emits
+
+    float particles_per_cell; // the lattice has this many points in a grid cell
+    float jitter;             // 0: the exact lattice, aligned to the world; 1: a whole spacing
+    int seed;
+
+    firn_vec3 velocity;         // m/s
+    firn_vec3 angular_velocity; // rad/s, about center
+    double start, end;          // s; fills at start, goes on emitting along velocity until end
+    firn_material_id material;
+
+    float stiffness_noise;   // amplitude, relative: 0.5 varies between 0.5 and 1.5
+    float density_noise;     // amplitude, relative
+    float noise_scale;       // m, size of the lumps
+    float shell_thickness;   // m, of the layer under the whole surface; 0: none
+    float shell_stiffness;   // factor in the shell
+    float shell_density;     // factor in the shell
+    float crust_depth;       // m, of the layer that the sky sees; 0: none
+    float crust_stiffness;   // factor in the crust
+    float crust_density;     // factor in the crust
+
+    // FIRN_REGION_POINTS: arrays of point_count entries, copied; all but points may be NULL.
+    size_t point_count;
+    const firn_vec3 *points;          // m
+    const firn_vec3 *point_velocity;  // m/s
+    const float *point_mass;          // kg; NULL: density * volume, the volume from the grid
+    const float *point_jp;            // plastic volume ratio
+} firn_source_def;
+
+FIRN_API void firn_source_def_reset(firn_source_def *def, size_t size);
+FIRN_API firn_param_table firn_source_params(void);
+
+static inline firn_source_def firn_source_def_default(void)
+{
+    firn_source_def def;
+    firn_source_def_reset(&def, sizeof def);
+    return def;
+}
+
+FIRN_API firn_source_def firn_source_def_sphere(firn_vec3 center, float radius);
+FIRN_API firn_source_def firn_source_def_box(firn_vec3 center, firn_vec3 half_size);
+FIRN_API firn_source_def firn_source_def_level_set(const firn_level_set *level_set);
+FIRN_API firn_source_def firn_source_def_points(const firn_vec3 *points, size_t count);
+
+typedef struct firn_source_id {
+    uint32_t index1;
+    uint32_t generation;
+} firn_source_id;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

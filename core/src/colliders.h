@@ -1,0 +1,80 @@
+/// Contact of snow with solids: the two collision passes of the method, method.md (8).
+///
+/// A firn_colliders is prepared for one substep; after that it is read-only, so that any number of
+/// threads may ask it. All positions and velocities are in world space.
+#ifndef FIRN_COLLIDERS_H
+#define FIRN_COLLIDERS_H
+
+#include "memory.h"
+
+#include "firn/collider.h"
+
+typedef struct firn_collider firn_collider;
+
+typedef struct firn_colliders {
+    firn_budget *budget;
+    firn_array slots; // firn_collider
+    int slot_count;   // used slots, live or free
+    double time;      // s, end of the substep that was prepared
+} firn_colliders;
+
+enum { FIRN_NEAR_LIMIT = 64 };
+
+/// The colliders that a region may touch.
+typedef struct firn_near {
+    int count;
+    int index[FIRN_NEAR_LIMIT];
+} firn_near;
+
+typedef enum firn_node_state {
+    FIRN_NODE_FREE,    // no contact
+    FIRN_NODE_SLIDING, // the component along direction is given
+    FIRN_NODE_EDGE,    // only the component along direction is free
+    FIRN_NODE_STUCK,   // all components are given
+} firn_node_state;
+
+typedef struct firn_node_contact {
+    firn_vec3 velocity;  // m/s, after the collision
+    firn_vec3 direction; // unit length, see firn_node_state
+    firn_node_state state;
+} firn_node_contact;
+
+typedef struct firn_particle_contact {
+    firn_vec3 velocity; // m/s, after the collision
+    firn_vec3 push;     // m, to be added beyond dt * velocity
+} firn_particle_contact;
+
+firn_result firn_colliders_add(firn_colliders *colliders, const firn_collider_def *def,
+                               firn_collider_id *id, firn_error *error);
+firn_result firn_colliders_remove(firn_colliders *colliders, firn_collider_id id,
+                                  firn_error *error);
+firn_result firn_colliders_move(firn_colliders *colliders, firn_collider_id id,
+                                const firn_pose_key *keys, int count, firn_error *error);
+firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id,
+                                  const firn_surface_key *from, const firn_surface_key *to,
+                                  firn_error *error);
+void firn_colliders_free(firn_colliders *colliders);
+
+/// An upper bound of the speed (m/s) of every active surface point during [from, to].
+float firn_colliders_max_speed(const firn_colliders *colliders, double from, double to);
+
+/// Fixes poses and velocities for the substep from time to time + dt. Cannot fail.
+void firn_colliders_prepare(firn_colliders *colliders, double time, float dt);
+
+/// Lists the active colliders whose inside or surface comes within radius of center during the
+/// prepared substep.
+void firn_colliders_near(const firn_colliders *colliders, firn_vec3 center, float radius,
+                         firn_near *near);
+
+/// Grid pass: the velocity of a node at position after meeting the colliders of near at the end
+/// of the substep, and which of its degrees of freedom are given.
+firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
+                                            firn_vec3 position, firn_vec3 velocity);
+
+/// Particle pass: a particle at position (start of the substep) that wants to move with velocity
+/// for dt. The push moves it out of whatever it would end in, to the side it came from.
+firn_particle_contact firn_colliders_touch_particle(const firn_colliders *colliders,
+                                                    const firn_near *near, firn_vec3 position,
+                                                    firn_vec3 velocity, float dt);
+
+#endif
