@@ -1,0 +1,22 @@
+/// Names of the kernels of the instruction set that a file is being compiled for.
+#ifndef FIRN_ISA_H
+#define FIRN_ISA_H
+
+#include "kernels.h"
+
+#define FIRN_JOIN(a, b) a##b
+#define FIRN_NAME(stem, isa) FIRN_JOIN(firn_##stem##_, isa)
+#define FIRN_KERNEL(stem) FIRN_NAME(stem, FIRN_ISA)
+
+void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
+void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
+                               firn_block_limits *limits);
+void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block,
+                          firn_block_limits *limits);
+void FIRN_KERNEL(find_volumes)(const firn_pass *pass, const firn_block *block);
+void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block);
+void FIRN_KERNEL(apply_hessian)(const firn_pass *pass, const firn_block *block);
+
+extern const firn_kernels FIRN_KERNEL(kernels);
+
+#endif

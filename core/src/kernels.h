@@ -1,0 +1,85 @@
+/// The work on one block of particles, compiled once per instruction set and chosen at run time.
+#ifndef FIRN_KERNELS_H
+#define FIRN_KERNELS_H
+
+#include "colliders.h"
+#include "grid.h"
+#include "particles.h"
+
+enum { FIRN_MATERIAL_LIMIT = 256, FIRN_CACHE_CHANNELS = 6 };
+
+/// Constitutive parameters as columns, indexed by a particle's material.
+typedef struct firn_materials {
+    int count;
+    float mu[FIRN_MATERIAL_LIMIT];     // Pa
+    float lambda[FIRN_MATERIAL_LIMIT]; // Pa
+    float hardening[FIRN_MATERIAL_LIMIT];
+    float compression[FIRN_MATERIAL_LIMIT]; // theta_c
+    float stretch[FIRN_MATERIAL_LIMIT];     // theta_s
+    float jp_min[FIRN_MATERIAL_LIMIT];
+    float jp_max[FIRN_MATERIAL_LIMIT];
+    float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
+} firn_materials;
+
+/// How the particles and the grid speak with each other in this substep.
+typedef enum firn_scheme {
+    FIRN_SCHEME_APIC,       // momentum and stress impulse together
+    FIRN_SCHEME_APIC_SPLIT, // forces apart, as the implicit solve needs them
+    FIRN_SCHEME_FLIP,       // forces apart, velocities before and after
+} firn_scheme;
+
+typedef struct firn_pass {
+    const firn_grid *grid;
+    const firn_particles *particles;
+    const firn_materials *materials;
+    const firn_colliders *colliders;
+    firn_scheme scheme;
+    float dt;         // s
+    float flip_share; // of FLIP in the new velocity, for this dt
+    float *cache[FIRN_CACHE_CHANNELS]; // sqrt(F F^T) - I of each particle, for the Hessian
+    firn_node_field input, output;     // of the Hessian product
+} firn_pass;
+
+/// Sums over the particles of a block at the start of a substep.
+typedef struct firn_block_sums {
+    double mass;      // kg
+    double moment[3]; // kg m
+    double kinetic;   // J
+    double elastic;   // J
+    double jp;
+    float jp_min;
+} firn_block_sums;
+
+/// Extremes over the particles of a block at the end of a substep.
+typedef struct firn_block_limits {
+    float speed2;    // (m/s)^2
+    float wave2;     // (m/s)^2, of the stiffest particle
+    float low, high; // cells, of the positions within the block
+} firn_block_limits;
+
+typedef struct firn_kernels {
+    const char *isa;
+    bool (*supported)(void);
+    /// Adds mass, momentum and force of a block's particles to the nodes; blocks of one color may
+    /// run at the same time.
+    void (*to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
+    /// Moves a block's particles with the new node velocities, method.md (7)-(10).
+    void (*to_particles)(const firn_pass *pass, const firn_block *block,
+                         firn_block_limits *limits);
+    /// The limits without moving anything.
+    void (*measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
+    /// Finds the volume of particles that have none from the mass on the nodes, method.md (2).
+    void (*find_volumes)(const firn_pass *pass, const firn_block *block);
+    /// Fills the cache for the Hessian product.
+    void (*prepare_hessian)(const firn_pass *pass, const firn_block *block);
+    /// Adds the product of the stress Hessian with the input field to the output field.
+    void (*apply_hessian)(const firn_pass *pass, const firn_block *block);
+} firn_kernels;
+
+/// The best table for this machine, or the one named by wanted; NULL when that cannot run here.
+const firn_kernels *firn_kernels_choose(const char *wanted);
+
+/// Table number index, NULL past the last; for tests and benchmarks.
+const firn_kernels *firn_kernels_at(int index);
+
+#endif

@@ -1,0 +1,131 @@
+/// Particles to grid: mass, momentum and stress, method.md (1) and (3).
+#include "isa.h"
+#include "lanes.h"
+#include "model_snow.h"
+#include "stencil.h"
+
+/// What a group of particles gives to the grid, one node for each particle: momentum and mass;
+/// affine momentum and stress, a column for each axis.
+typedef struct firn_gifts {
+    float momentum[FIRN_LANES][4];
+    float affine[3][FIRN_LANES][4];
+    float force[3][FIRN_LANES][4];
+} firn_gifts;
+
+FIRN_INLINE void interleave_columns(float (*out)[FIRN_LANES][4], firn_fm3 a)
+{
+    firn_fx zero = {0};
+    for (int column = 0; column < 3; column++)
+        interleave(out[column], a.m[column], a.m[3 + column], a.m[6 + column], zero);
+}
+
+// Stress of the group, method.md (6), and its share in the sums.
+FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n,
+                                  firn_block_sums *sums)
+{
+    firn_lane_material m = material_load(pass, first, n);
+    firn_fx jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
+    firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
+    firn_fm3 f = matrix_load(pass, FIRN_F, first, n, 1.0f);
+    firn_fx hard = firn_snow_hardening(m.hardening, jp);
+    firn_fx energy;
+    firn_fs3 tau = firn_snow_stress(f, hard * m.mu, hard * m.lambda, &energy);
+    firn_fx filled = firn_fx_load_tail((const float[FIRN_LANES]){0}, n, 1.0f);
+    sums->elastic += firn_fx_sum(volume * energy);
+    sums->jp += firn_fx_sum(jp - filled);
+    float jp_min = firn_fx_min_lane(n == FIRN_LANES ? jp : jp + 1e30f * filled);
+    sums->jp_min = jp_min < sums->jp_min ? jp_min : sums->jp_min;
+    return firn_fm3_from_fs3(firn_fs3_scale(volume, tau));
+}
+
+FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_block_sums *sums)
+{
+    sums->mass += firn_fx_sum(mass);
+    sums->moment[0] += firn_fx_sum(mass * u.x);
+    sums->moment[1] += firn_fx_sum(mass * u.y);
+    sums->moment[2] += firn_fx_sum(mass * u.z);
+    sums->kinetic += firn_fx_sum(0.5f * mass * (v.x * v.x + v.y * v.y + v.z * v.z));
+}
+
+FIRN_INLINE void make_gifts(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
+                            int order, firn_fx3 u, firn_gifts *gifts, firn_block_sums *sums)
+{
+    firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
+    firn_fx3 v = vector_load(pass, FIRN_V, first, n);
+    firn_fm3 stress = group_stress(pass, first, n, sums);
+    group_sums(mass, u, v, sums);
+    interleave(gifts->momentum, mass * v.x, mass * v.y, mass * v.z, mass);
+    if (scheme != FIRN_SCHEME_APIC)
+        interleave_columns(gifts->force, firn_fm3_scale(firn_fx_set(-1.0f), stress));
+    if (scheme == FIRN_SCHEME_FLIP)
+        return;
+    // The affine momentum goes through the same slopes as the stress, method.md (5).
+    float h = pass->grid->cell_size;
+    firn_fx inertia = mass * (h * h / (order == 3 ? 4.0f : 3.0f));
+    firn_fm3 affine = firn_fm3_scale(inertia, matrix_load(pass, FIRN_C, first, n, 0.0f));
+    if (scheme == FIRN_SCHEME_APIC)
+        affine = firn_fm3_add(affine, firn_fm3_scale(firn_fx_set(-pass->dt), stress));
+    interleave_columns(gifts->affine, affine);
+}
+
+FIRN_INLINE void scatter_group(float *momentum, float *force, const firn_stencils *st,
+                               const firn_gifts *gifts, int n, firn_scheme scheme, int order)
+{
+    for (int l = 0; l < n; l++) {
+        firn_node value = node_load(gifts->momentum[l]);
+        if (scheme == FIRN_SCHEME_FLIP)
+            scatter_value(momentum, st, l, order, value);
+        else
+            scatter(momentum, st, l, order, value, node_load(gifts->affine[0][l]),
+                    node_load(gifts->affine[1][l]), node_load(gifts->affine[2][l]));
+        if (scheme != FIRN_SCHEME_APIC)
+            scatter(force, st, l, order, (firn_node){0}, node_load(gifts->force[0][l]),
+                    node_load(gifts->force[1][l]), node_load(gifts->force[2][l]));
+    }
+}
+
+FIRN_INLINE void block_to_grid(const firn_pass *pass, const firn_block *block, firn_scheme scheme,
+                               int order, firn_block_sums *sums)
+{
+    _Alignas(64) float momentum[TILE_FLOATS], force[TILE_FLOATS];
+    memset(momentum, 0, sizeof momentum);
+    if (scheme != FIRN_SCHEME_APIC)
+        memset(force, 0, sizeof force);
+    for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
+        int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
+        firn_fx3 u = vector_load(pass, FIRN_U, first, n);
+        _Alignas(64) firn_stencils st;
+        _Alignas(64) firn_gifts gifts;
+        make_stencils(&st, u, order, scheme != FIRN_SCHEME_FLIP, 1.0f / pass->grid->cell_size);
+        make_gifts(pass, first, n, scheme, order, u, &gifts, sums);
+        scatter_group(momentum, force, &st, &gifts, n, scheme, order);
+    }
+    tile_add(pass->grid, FIRN_NODE_VELOCITY, block, momentum);
+    if (scheme != FIRN_SCHEME_APIC)
+        tile_add(pass->grid, FIRN_NODE_OLD, block, force);
+}
+
+void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums)
+{
+    bool quadratic = pass->grid->order == 3;
+    switch (pass->scheme) {
+    case FIRN_SCHEME_APIC:
+        if (quadratic)
+            block_to_grid(pass, block, FIRN_SCHEME_APIC, 3, sums);
+        else
+            block_to_grid(pass, block, FIRN_SCHEME_APIC, 4, sums);
+        break;
+    case FIRN_SCHEME_APIC_SPLIT:
+        if (quadratic)
+            block_to_grid(pass, block, FIRN_SCHEME_APIC_SPLIT, 3, sums);
+        else
+            block_to_grid(pass, block, FIRN_SCHEME_APIC_SPLIT, 4, sums);
+        break;
+    case FIRN_SCHEME_FLIP:
+        if (quadratic)
+            block_to_grid(pass, block, FIRN_SCHEME_FLIP, 3, sums);
+        else
+            block_to_grid(pass, block, FIRN_SCHEME_FLIP, 4, sums);
+        break;
+    }
+}
