@@ -2,7 +2,6 @@
 
 #include "firn/vec.h"
 
-#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +9,12 @@
 #include <string.h>
 
 enum { NUMBER_SIZE = 64, NAME_SIZE = 64 };
+
+// The functions of <ctype.h> follow the host's locale; names and numbers do not.
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static char to_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 
 static int count_choices(const firn_param *param)
 {
@@ -58,19 +63,19 @@ static const char *read_number(const char *text, double *value)
     const char *at = text;
     size_t digits = 0;
     at += *at == '+' || *at == '-';
-    for (; isdigit((unsigned char)*at); at++)
+    for (; is_digit(*at); at++)
         digits++;
     const char *point = *at == '.' ? at++ : NULL;
-    for (; point != NULL && isdigit((unsigned char)*at); at++)
+    for (; point != NULL && is_digit(*at); at++)
         digits++;
     if (digits == 0)
         return NULL;
     if (*at == 'e' || *at == 'E') {
         const char *exponent = at + 1;
         exponent += *exponent == '+' || *exponent == '-';
-        if (!isdigit((unsigned char)*exponent))
+        if (!is_digit(*exponent))
             return NULL;
-        for (at = exponent; isdigit((unsigned char)*at);)
+        for (at = exponent; is_digit(*at);)
             at++;
     }
     char local[NUMBER_SIZE + 16], separator[8];
@@ -250,10 +255,7 @@ const firn_param *firn_params_find(firn_param_table table, const char *name)
 }
 
 /// Case does not count, and names are also written with other separators than '_'.
-static int folded(char c)
-{
-    return c == '-' || c == ' ' || c == '.' ? '_' : tolower((unsigned char)c);
-}
+static char folded(char c) { return c == '-' || c == ' ' || c == '.' ? '_' : to_lower(c); }
 
 static int smallest(int a, int b, int c)
 {
@@ -272,7 +274,7 @@ static int edit_distance(const char *a, int a_length, const char *b, int b_lengt
         const int *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (int j = 1; j <= b_length; j++) {
-            int x = folded(a[i - 1]), y = folded(b[j - 1]);
+            char x = folded(a[i - 1]), y = folded(b[j - 1]);
             row[j] = smallest(above[j] + 1, row[j - 1] + 1, above[j - 1] + (x != y));
             bool swapped = i > 1 && j > 1 && x == folded(b[j - 2]) && folded(a[i - 2]) == y;
             if (swapped && second[j - 2] + 1 < row[j])
@@ -334,7 +336,7 @@ static bool parse_choice(const firn_param *param, const char *text, double *valu
 
 static const char *skip_space(const char *at)
 {
-    while (isspace((unsigned char)*at))
+    while (is_space(*at))
         at++;
     return at;
 }
@@ -419,5 +421,5 @@ void firn_param_label(const firn_param *param, char *text, size_t size)
     for (char *at = text; *at != '\0'; at++)
         if (*at == '_')
             *at = ' ';
-    text[0] = (char)toupper((unsigned char)text[0]);
+    text[0] = to_upper(text[0]);
 }
