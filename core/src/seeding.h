@@ -1,10 +1,18 @@
 /// Turns sources into particles.
+///
+/// A region is filled with the points of a lattice of cubes, spacing = cell / cbrt(particles per
+/// cell), that is aligned to the world; each point is moved by a random offset that depends on seed
+/// and lattice index alone. A continuous source carries its lattice along with the velocity of the
+/// source: every point that enters the region later becomes a particle, once.
 #ifndef FIRN_SEEDING_H
 #define FIRN_SEEDING_H
 
 #include "memory.h"
 
 #include "firn/source.h"
+
+/// Particle numbers fit 31 bits.
+#define FIRN_SEED_LIMIT 2147483647u
 
 /// New particles as plain arrays, in an order that depends on nothing but the source.
 typedef struct firn_seeds {
@@ -25,18 +33,30 @@ typedef struct firn_source {
     uint8_t material; // index of def.material
     bool alive;
     bool started;   // the first filling is done
+    double begun;   // s, simulated time of the first filling: def.start, or later if added later
     double emitted; // s, simulated time up to which the emission is complete
 } firn_source;
 
 /// What a source needs to know of its simulation.
 typedef struct firn_seeding {
-    float cell_size;   // m
-    float density;     // kg/m^3, of the source's material
-    firn_vec3 up;      // unit, against gravity; zero without gravity
+    float cell_size; // m
+    float density;   // kg/m^3, of the source's material
+    firn_vec3 up;    // unit, against gravity; zero without gravity
 } firn_seeding;
 
+/// Refuses a definition that is not initialized, out of range or without its region's data.
+firn_result firn_source_check(const firn_source_def *def, firn_error *error);
+
+/// Makes a source of a checked definition, with copies of its points, that is added at time.
+/// generation, material and alive are the caller's.
+firn_result firn_source_open(firn_source *source, const firn_source_def *def, double time,
+                             firn_error *error);
+void firn_source_close(firn_source *source);
+
 /// Appends what the source emits up to time, at the positions the snow has at that time, and moves
-/// its emitted/started marks. On failure neither source nor seeds change.
+/// its started/begun/emitted marks. A source that fills only once and holds not one particle is
+/// refused. On failure neither source nor seeds change. What is emitted in all does not depend on
+/// how time is cut into calls.
 firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, double time,
                              firn_seeds *seeds, firn_error *error);
 

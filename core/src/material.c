@@ -1,0 +1,106 @@
+#include "firn/material.h"
+
+#include "defs.h"
+
+#include <string.h>
+
+#define ROW(field) FIRN_PARAM(firn_material_def, field)
+
+// clang-format off
+static const firn_param material_params[] = {
+    {ROW(density), FIRN_FLOAT, {400.0}, 1.0, 5000.0, "kg/m^3",
+     "Mass per volume before anything happens. Fresh powder has 50 to 150, settled snow 200 to "
+     "400, wet snow 500, solid ice 917"},
+    {ROW(young_modulus), FIRN_FLOAT, {1.4e5}, 1.0, 1e9, "Pa",
+     "Stiffness before packing. Higher is icy and crisp, lower is soft and muddy; the explicit "
+     "step shrinks with its square root", .label = "Young's modulus"},
+    {ROW(poisson_ratio), FIRN_FLOAT, {0.2}, 0.0, 0.49, "",
+     "How much snow that is squeezed bulges sideways; 0.5 would be incompressible", .label =
+     "Poisson's ratio"},
+    {ROW(hardening), FIRN_FLOAT, {10.0}, 0.0, 50.0, "",
+     "How fast packing hardens and stretching weakens the snow: its stiffness is multiplied by "
+     "exp(hardening * (1 - J_P)). Higher is brittle, lower is ductile, 0 turns it off"},
+    {ROW(critical_compression), FIRN_FLOAT, {2.5e-2}, 1e-5, 0.9, "",
+     "Squeeze (theta_c) at which snow stops springing back and stays packed. Smaller is powdery, "
+     "larger is chunky"},
+    {ROW(critical_stretch), FIRN_FLOAT, {7.5e-3}, 1e-5, 0.9, "",
+     "Stretch (theta_s) at which snow starts to break. Smaller is powdery, larger holds together "
+     "in chunks"},
+    // J_P 0.1 at hardening 10 is e^9 times the initial stiffness and far denser than ice: real
+    // packing never comes near, a numerical accident does. J_P 8 is snow of 50 kg/m^3, the lightest
+    // that falls; beyond, the stiffness would only sink until a float cannot hold it.
+    {ROW(jp_min), FIRN_FLOAT, {0.1}, 0.01, 1.0, "",
+     "Lower bound of the plastic volume ratio J_P: packed to this share of its volume, snow "
+     "hardens no further", .label = "J_P minimum"},
+    {ROW(jp_max), FIRN_FLOAT, {8.0}, 1.0, 100.0, "",
+     "Upper bound of the plastic volume ratio J_P: torn apart to this multiple of its volume, "
+     "snow weakens no further", .label = "J_P maximum"},
+};
+
+// Each row names only what differs from the paper's snow, after section 5 and figure 8: the two
+// thresholds lead from powdery to chunky, hardening and stiffness from muddy to icy.
+static const struct {
+    firn_material_preset preset;
+    float density, young_modulus, hardening, critical_compression, critical_stretch, jp_min;
+} presets[] = {
+    {{"paper", "The reference snow of Stomakhin et al. 2013, Table 2: breaks into chunks and loose "
+               "snow, a good start for anything"}, .density = 0.0f},
+    {{"powder", "Dry and light: the smallest strain breaks it, and it flies apart into fine snow "
+                "without chunks"},
+     .density = 200.0f, .young_modulus = 1.0e5f, .critical_compression = 1.5e-2f,
+     .critical_stretch = 3.0e-3f},
+    {{"packing", "Snowball snow, a little moist: pressed together it stays together, rolls up and "
+                 "breaks in lumps"},
+     .critical_compression = 3.0e-2f, .critical_stretch = 1.0e-2f},
+    {{"wet", "Heavy with water: bends far before it breaks, falls in large chunks and plops"},
+     .density = 550.0f, .critical_compression = 4.5e-2f, .critical_stretch = 1.5e-2f},
+    {{"icy", "Frozen crust: stiff and brittle, holds its shape and then shatters into sharp pieces"},
+     .density = 600.0f, .young_modulus = 4.0e5f, .hardening = 15.0f, .jp_min = 0.4f},
+    {{"muddy", "Slush: soft and ductile, smears and sags instead of breaking"},
+     .density = 600.0f, .young_modulus = 4.8e4f, .hardening = 5.0f},
+};
+// clang-format on
+
+firn_param_table firn_material_params(void)
+{
+    firn_param_table table = {material_params, FIRN_COUNT(material_params)};
+    return table;
+}
+
+void firn_material_def_reset(firn_material_def *def, size_t size)
+{
+    firn_material_def full = {.cookie = firn_def_cookie(size)};
+    firn_params_reset(firn_material_params(), &full);
+    firn_def_copy(def, size, &full, sizeof full);
+}
+
+const firn_material_preset *firn_material_presets(int index)
+{
+    return index >= 0 && (size_t)index < FIRN_COUNT(presets) ? &presets[index].preset : NULL;
+}
+
+static void override(float *field, float value)
+{
+    if (value > 0.0f)
+        *field = value;
+}
+
+firn_result firn_material_def_preset(const char *name, firn_material_def *def, firn_error *error)
+{
+    for (size_t i = 0; i < FIRN_COUNT(presets); i++) {
+        if (strcmp(name, presets[i].preset.name) != 0)
+            continue;
+        *def = firn_material_def_default();
+        override(&def->density, presets[i].density);
+        override(&def->young_modulus, presets[i].young_modulus);
+        override(&def->hardening, presets[i].hardening);
+        override(&def->critical_compression, presets[i].critical_compression);
+        override(&def->critical_stretch, presets[i].critical_stretch);
+        override(&def->jp_min, presets[i].jp_min);
+        return FIRN_OK;
+    }
+    return firn_fail(error, FIRN_ERR_NOT_FOUND,
+                     "there is no snow called '%.100s'; choose paper, powder, packing, wet, icy "
+                     "or muddy",
+                     name);
+}

@@ -1,0 +1,70 @@
+#include "noise.h"
+
+#include <math.h>
+
+static uint64_t scramble(uint64_t bits)
+{
+    bits = (bits ^ (bits >> 32)) * 0xD6E8FEB86659FD93u;
+    bits = (bits ^ (bits >> 32)) * 0xD6E8FEB86659FD93u;
+    return bits ^ (bits >> 32);
+}
+
+uint64_t firn_lattice_hash(const int64_t index[3], uint64_t seed)
+{
+    uint64_t hash = scramble(seed + 0x9E3779B97F4A7C15u);
+    for (int axis = 0; axis < 3; axis++)
+        hash = scramble(hash + 0x9E3779B97F4A7C15u * (uint64_t)(index[axis] + 1));
+    return hash;
+}
+
+void firn_hash_offsets(uint64_t hash, double offsets[3])
+{
+    enum { BITS = 21 };
+    const uint64_t mask = (1u << BITS) - 1u;
+    for (int axis = 0; axis < 3; axis++)
+        offsets[axis] = ((double)((hash >> (BITS * axis)) & mask) + 0.5) / (1 << BITS) - 0.5;
+}
+
+// One of the twelve directions to the edges of a cube, times the offset from a lattice point.
+static double edge_gradient(uint64_t hash, const double offset[3])
+{
+    unsigned direction = (unsigned)((hash >> 32) % 12u);
+    unsigned missing_axis = direction / 4u;
+    double a = offset[missing_axis == 0 ? 1 : 0];
+    double b = offset[missing_axis == 2 ? 1 : 2];
+    return ((direction & 1u) ? -a : a) + ((direction & 2u) ? -b : b);
+}
+
+static double fade(double t) { return t * t * t * (t * (t * 6.0 - 15.0) + 10.0); }
+
+double firn_noise(const double point[3], uint64_t seed)
+{
+    // Beyond this a double no longer resolves the inside of a lump.
+    const double farthest = 1e12;
+    // The twelve gradients reach 1.036 at most.
+    const double highest = 1.04;
+
+    int64_t corner[3];
+    double inside[3], weight[3];
+    for (int axis = 0; axis < 3; axis++) {
+        if (!(fabs(point[axis]) < farthest))
+            return 0.0;
+        double whole = floor(point[axis]);
+        corner[axis] = (int64_t)whole;
+        inside[axis] = point[axis] - whole;
+        weight[axis] = fade(inside[axis]);
+    }
+    double sum = 0.0;
+    for (int i = 0; i < 8; i++) {
+        int64_t index[3];
+        double offset[3], share = 1.0;
+        for (int axis = 0; axis < 3; axis++) {
+            int step = (i >> axis) & 1;
+            index[axis] = corner[axis] + step;
+            offset[axis] = inside[axis] - step;
+            share *= step ? weight[axis] : 1.0 - weight[axis];
+        }
+        sum += share * edge_gradient(firn_lattice_hash(index, seed), offset);
+    }
+    return sum / highest;
+}

@@ -1,0 +1,303 @@
+#include "seeding.h"
+
+#include "noise.h"
+#include "seed_region.h"
+
+#include <math.h>
+#include <string.h>
+
+// Space is visited in blocks of this many lattice spacings.
+enum { BLOCK_EDGE = 4 };
+
+// Streams of random numbers that share a seed.
+enum { STREAM_JITTER, STREAM_STIFFNESS, STREAM_DENSITY, STREAM_COUNT };
+
+// The weakest snow that noise makes, relative to the material.
+static const double noise_floor = 0.05;
+
+// A lattice and the part of the emission that one call makes of it. Times count from the filling.
+typedef struct emission {
+    const firn_source_def *def;
+    const firn_seeding *seeding;
+    firn_seeds *seeds;
+    firn_seed_region region;
+    double spacing;     // m
+    double velocity[3]; // m/s
+    double from, to;    // s, entry times of the wanted points: above from, up to to
+    double now;         // s, when the particles are born
+    size_t count;       // of seeds, with the new ones
+} emission;
+
+typedef struct seed {
+    double origin[3]; // m, when the region was filled
+    firn_vec3 velocity;
+    double mass;               // kg, before variation
+    double volume;             // m^3
+    double stiffness, density; // factors
+    double jp;
+} seed;
+
+static double lattice_spacing(float cell_size, float particles_per_cell)
+{
+    double root = cbrt((double)particles_per_cell);
+    double whole = nearbyint(root);
+    // Whole numbers per axis stay exact, so that the lattice meets the grid in every cell.
+    if (whole * whole * whole == (double)particles_per_cell)
+        root = whole;
+    return (double)cell_size / root;
+}
+
+static uint64_t stream_seed(const firn_source_def *def, int stream)
+{
+    return (uint64_t)def->seed * STREAM_COUNT + (uint64_t)stream;
+}
+
+static firn_result refuse_count(double count, firn_error *error)
+{
+    return firn_fail(error, FIRN_ERR_ARGUMENT,
+                     "the source would make %.3g particles, the most is %u; use larger cells, a "
+                     "smaller region or fewer particles per cell",
+                     count, FIRN_SEED_LIMIT);
+}
+
+static firn_result reserve_seeds(firn_seeds *seeds, size_t count, firn_error *error)
+{
+    if (count > FIRN_SEED_LIMIT)
+        return refuse_count((double)count, error);
+    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->position, count, sizeof(firn_vec3), error));
+    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->velocity, count, sizeof(firn_vec3), error));
+    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->mass, count, sizeof(float), error));
+    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->volume, count, sizeof(float), error));
+    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->stiffness, count, sizeof(float), error));
+    return firn_array_reserve(seeds->budget, &seeds->jp, count, sizeof(float), error);
+}
+
+// Lumps belong to the snow: a continuous source carries them along.
+static double noise_factor(const firn_source_def *def, float amplitude, const double origin[3],
+                           int stream)
+{
+    if (amplitude == 0.0f)
+        return 1.0;
+    double scaled[3];
+    for (int axis = 0; axis < 3; axis++)
+        scaled[axis] = origin[axis] / (double)def->noise_scale;
+    double factor = 1.0 + (double)amplitude * firn_noise(scaled, stream_seed(def, stream));
+    return fmax(factor, noise_floor);
+}
+
+static void push_seed(emission *e, const seed *s)
+{
+    firn_seeds *seeds = e->seeds;
+    const firn_source_def *def = e->def;
+    size_t i = e->count++;
+    float position[3];
+    for (int axis = 0; axis < 3; axis++)
+        position[axis] = (float)(s->origin[axis] + e->velocity[axis] * e->now);
+    firn_vec3 x = firn_vec(position[0], position[1], position[2]);
+    firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, def->center));
+    double density = s->density * noise_factor(def, def->density_noise, s->origin, STREAM_DENSITY);
+    double stiffness =
+        s->stiffness * noise_factor(def, def->stiffness_noise, s->origin, STREAM_STIFFNESS);
+    ((firn_vec3 *)seeds->position.data)[i] = x;
+    ((firn_vec3 *)seeds->velocity.data)[i] = firn_add(s->velocity, spin);
+    ((float *)seeds->mass.data)[i] = (float)(s->mass * density);
+    ((float *)seeds->volume.data)[i] = (float)s->volume;
+    ((float *)seeds->stiffness.data)[i] = (float)stiffness;
+    ((float *)seeds->jp.data)[i] = (float)s->jp;
+}
+
+// Layers are made by the first filling: what streams in later all comes through the surface.
+static void add_layers(const emission *e, seed *s)
+{
+    const firn_source_def *def = e->def;
+    if (def->shell_thickness > 0.0f &&
+        firn_seed_region_distance(&e->region, s->origin) > -(double)def->shell_thickness) {
+        s->stiffness *= (double)def->shell_stiffness;
+        s->density *= (double)def->shell_density;
+    }
+    if (def->crust_depth > 0.0f) {
+        firn_vec3 rise = firn_scale(def->crust_depth, e->seeding->up);
+        double above[3] = {s->origin[0] + (double)rise.x, s->origin[1] + (double)rise.y,
+                           s->origin[2] + (double)rise.z};
+        if (!firn_seed_region_inside(&e->region, above)) {
+            s->stiffness *= (double)def->crust_stiffness;
+            s->density *= (double)def->crust_density;
+        }
+    }
+}
+
+static bool is_filling(const emission *e) { return e->from < 0.0; }
+
+static void emit_lattice_point(emission *e, const int64_t index[3])
+{
+    double offset[3];
+    firn_hash_offsets(firn_lattice_hash(index, stream_seed(e->def, STREAM_JITTER)), offset);
+    seed s = {.velocity = e->def->velocity, .stiffness = 1.0, .density = 1.0, .jp = 1.0};
+    for (int axis = 0; axis < 3; axis++)
+        s.origin[axis] =
+            ((double)index[axis] + 0.5 + (double)e->def->jitter * offset[axis]) * e->spacing;
+    double entry = firn_seed_region_entry(&e->region, s.origin, e->velocity);
+    if (!(entry > e->from && entry <= e->to))
+        return;
+    s.volume = e->spacing * e->spacing * e->spacing;
+    s.mass = (double)e->seeding->density * s.volume;
+    if (is_filling(e))
+        add_layers(e, &s);
+    push_seed(e, &s);
+}
+
+// The lattice points whose unmoved place is in a block when the lattice has traveled until e->to.
+static firn_result emit_block(emission *e, const int64_t block[3], firn_error *error)
+{
+    int64_t first[3], last[3];
+    size_t points = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        double traveled = e->velocity[axis] * e->to / e->spacing + 0.5;
+        first[axis] = (int64_t)ceil((double)(BLOCK_EDGE * block[axis]) - traveled);
+        last[axis] = (int64_t)ceil((double)(BLOCK_EDGE * (block[axis] + 1)) - traveled) - 1;
+        points *= (size_t)(last[axis] - first[axis] + 1);
+    }
+    FIRN_TRY(reserve_seeds(e->seeds, e->count + points, error));
+    int64_t index[3];
+    for (index[0] = first[0]; index[0] <= last[0]; index[0]++)
+        for (index[1] = first[1]; index[1] <= last[1]; index[1]++)
+            for (index[2] = first[2]; index[2] <= last[2]; index[2]++)
+                emit_lattice_point(e, index);
+    return FIRN_OK;
+}
+
+// Points that came in during the interval are now at most as deep as they traveled.
+static bool block_matters(const emission *e, const int64_t block[3], double reach, double traveled)
+{
+    double center[3];
+    for (int axis = 0; axis < 3; axis++)
+        center[axis] = ((double)block[axis] + 0.5) * BLOCK_EDGE * e->spacing;
+    double distance = firn_seed_region_distance(&e->region, center);
+    return distance <= reach + traveled && (is_filling(e) || distance >= -reach - traveled);
+}
+
+static firn_result emit_interval(emission *e, firn_error *error)
+{
+    const double edge = BLOCK_EDGE * e->spacing;
+    const double jitter = 0.5 * (double)e->def->jitter * e->spacing;
+    const double reach = 1.7320508075688772 * (0.5 * edge + jitter);
+    const double slack = 1e-6 * edge;
+    double speed = sqrt(e->velocity[0] * e->velocity[0] + e->velocity[1] * e->velocity[1] +
+                        e->velocity[2] * e->velocity[2]);
+    double traveled = is_filling(e) ? 0.0 : speed * (e->to - e->from);
+    int64_t first[3], last[3], block[3];
+    double blocks = 1.0;
+    for (int axis = 0; axis < 3; axis++) {
+        double margin = jitter + traveled + slack;
+        double low = floor((e->region.lower[axis] - margin) / edge);
+        double high = floor((e->region.upper[axis] + margin) / edge);
+        blocks *= high - low + 1.0;
+        first[axis] = (int64_t)low;
+        last[axis] = (int64_t)high;
+    }
+    if (!(blocks < (double)FIRN_SEED_LIMIT))
+        return refuse_count(blocks * BLOCK_EDGE * BLOCK_EDGE * BLOCK_EDGE, error);
+    for (block[0] = first[0]; block[0] <= last[0]; block[0]++)
+        for (block[1] = first[1]; block[1] <= last[1]; block[1]++)
+            for (block[2] = first[2]; block[2] <= last[2]; block[2]++)
+                if (block_matters(e, block, reach + slack, traveled))
+                    FIRN_TRY(emit_block(e, block, error));
+    return FIRN_OK;
+}
+
+// Emission proceeds in whole ticks, in which the lattice moves by half a spacing; between two ticks
+// there is nothing to do.
+static double last_tick(double elapsed, double tick) { return floor(elapsed / tick) * tick; }
+
+static firn_result emit_region(emission *e, const firn_source *source, double time,
+                               firn_error *error)
+{
+    e->region = firn_seed_region_make(e->def);
+    double expected = firn_seed_region_volume(&e->region) / (e->spacing * e->spacing * e->spacing);
+    if (!source->started) {
+        if (!(expected < (double)FIRN_SEED_LIMIT))
+            return refuse_count(expected, error);
+        e->from = -1.0;
+        e->to = 0.0;
+        FIRN_TRY(emit_interval(e, error));
+    }
+    double speed = (double)firn_length(e->def->velocity);
+    if (!(speed > 0.0))
+        return FIRN_OK;
+    double tick = 0.5 * e->spacing / speed;
+    double end = fmin(time, e->def->end);
+    e->from = source->started ? last_tick(fmin(source->emitted, end) - source->begun, tick) : 0.0;
+    e->to = last_tick(end - source->begun, tick);
+    return e->to > e->from ? emit_interval(e, error) : FIRN_OK;
+}
+
+static firn_result emit_points(emission *e, firn_error *error)
+{
+    const firn_source_def *def = e->def;
+    FIRN_TRY(reserve_seeds(e->seeds, e->count + def->point_count, error));
+    double share = e->spacing * e->spacing * e->spacing;
+    for (size_t i = 0; i < def->point_count; i++) {
+        firn_vec3 x = def->points[i];
+        seed s = {.origin = {(double)x.x, (double)x.y, (double)x.z},
+                  .velocity = def->velocity,
+                  .mass = (double)e->seeding->density * share,
+                  .stiffness = 1.0,
+                  .density = 1.0,
+                  .jp = def->point_jp != NULL ? (double)def->point_jp[i] : 1.0};
+        if (def->point_velocity != NULL)
+            s.velocity = firn_add(s.velocity, def->point_velocity[i]);
+        push_seed(e, &s);
+        if (def->point_mass != NULL)
+            ((float *)e->seeds->mass.data)[e->count - 1] = def->point_mass[i];
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, double time,
+                             firn_seeds *seeds, firn_error *error)
+{
+    FIRN_ASSERT(time >= source->emitted);
+    if (time < source->def.start) {
+        source->emitted = time;
+        return FIRN_OK;
+    }
+    firn_source next = *source;
+    if (!source->started)
+        next.begun = fmax(source->def.start, source->emitted);
+    const firn_source_def *def = &source->def;
+    emission e = {
+        .def = def,
+        .seeding = seeding,
+        .seeds = seeds,
+        .spacing = lattice_spacing(seeding->cell_size, def->particles_per_cell),
+        .velocity = {(double)def->velocity.x, (double)def->velocity.y, (double)def->velocity.z},
+        .now = time - next.begun,
+        .count = seeds->count,
+    };
+    bool listed = def->region == FIRN_REGION_POINTS;
+    if (!listed)
+        FIRN_TRY(emit_region(&e, &next, time, error));
+    else if (!source->started)
+        FIRN_TRY(emit_points(&e, error));
+
+    bool goes_on = !listed && def->end > next.begun && firn_length(def->velocity) > 0.0f;
+    if (!source->started && !goes_on && e.count == seeds->count)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "the source holds no particle; enlarge the region, use smaller cells or "
+                         "more particles per cell (spacing %g m)",
+                         e.spacing);
+    next.started = true;
+    next.emitted = time;
+    *source = next;
+    seeds->count = e.count;
+    return FIRN_OK;
+}
+
+void firn_seeds_free(firn_seeds *seeds)
+{
+    firn_array *arrays[] = {&seeds->position, &seeds->velocity,  &seeds->mass,
+                            &seeds->volume,   &seeds->stiffness, &seeds->jp};
+    for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
+        firn_array_free(seeds->budget, arrays[i]);
+    seeds->count = 0;
+}

@@ -1,0 +1,105 @@
+#include "noise.h"
+
+#include <cmocka.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+static void noise_stays_between_minus_one_and_one_and_uses_the_range(void **state)
+{
+    (void)state;
+    double lowest = 0.0, highest = 0.0, sum = 0.0;
+    const int n = 60;
+    for (int i = 0; i < n * n * n; i++) {
+        const double point[3] = {0.37 * (i % n), 0.41 * (i / n % n), 0.43 * (i / n / n)};
+        double value = firn_noise(point, 3);
+        sum += value;
+        lowest = fmin(lowest, value);
+        highest = fmax(highest, value);
+    }
+    assert_true(lowest >= -1.0 && highest <= 1.0);
+    assert_true(lowest < -0.7 && highest > 0.7);
+    assert_true(fabs(sum / (n * n * n)) < 0.01);
+}
+
+static void noise_and_its_slope_are_continuous_across_lattice_planes(void **state)
+{
+    (void)state;
+    const double h = 1e-4;
+    for (int i = 0; i < 3000; i++) {
+        // Every tenth point straddles a plane of the lattice.
+        double point[3] = {0.1 * i - 150.0, 0.317 * i, -0.211 * i};
+        double value[3];
+        for (int k = 0; k < 3; k++) {
+            const double at[3] = {point[0] + (k - 1) * h, point[1], point[2]};
+            value[k] = firn_noise(at, 11);
+        }
+        double slope = (value[2] - value[0]) / (2.0 * h);
+        double bend = (value[2] - 2.0 * value[1] + value[0]) / (h * h);
+        assert_true(fabs(slope) < 5.0);
+        assert_true(fabs(bend) < 30.0);
+    }
+}
+
+static void another_seed_gives_unrelated_noise(void **state)
+{
+    (void)state;
+    double product = 0.0, square = 0.0;
+    for (int i = 0; i < 20000; i++) {
+        const double point[3] = {0.713 * i, 0.377 * i, 0.191 * i};
+        double a = firn_noise(point, 1), b = firn_noise(point, 2);
+        product += a * b;
+        square += 0.5 * (a * a + b * b);
+    }
+    assert_true(fabs(product) < 0.05 * square);
+}
+
+static void noise_survives_any_number(void **state)
+{
+    (void)state;
+    const double values[] = {0.0, -0.0, 1e-300, -1e11, 1e30, INFINITY, NAN};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const double point[3] = {values[i], 0.5, 0.5};
+        assert_true(fabs(firn_noise(point, 1)) <= 1.0);
+    }
+}
+
+static void hash_offsets_are_even_and_independent(void **state)
+{
+    (void)state;
+    enum { N = 40, BINS = 10 };
+    const int count = N * N * N;
+    int bins[3][BINS] = {{0}};
+    double sum[3] = {0}, cross[3] = {0};
+    for (int i = 0; i < count; i++) {
+        const int64_t index[3] = {i % N - 20, i / N % N - 20, i / N / N - 20};
+        double offset[3];
+        firn_hash_offsets(firn_lattice_hash(index, 5), offset);
+        for (int axis = 0; axis < 3; axis++) {
+            assert_true(offset[axis] > -0.5 && offset[axis] < 0.5);
+            bins[axis][(int)((offset[axis] + 0.5) * BINS)]++;
+            sum[axis] += offset[axis];
+            cross[axis] += offset[axis] * offset[(axis + 1) % 3];
+        }
+    }
+    // Five standard deviations each.
+    for (int axis = 0; axis < 3; axis++) {
+        assert_true(fabs(sum[axis]) < 5.0 * sqrt(count / 12.0));
+        assert_true(fabs(cross[axis]) < 5.0 * sqrt(count) / 12.0);
+        for (int bin = 0; bin < BINS; bin++)
+            assert_true(fabs(bins[axis][bin] - count / (double)BINS) < 5.0 * sqrt(count * 0.09));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_stays_between_minus_one_and_one_and_uses_the_range),
+        cmocka_unit_test(noise_and_its_slope_are_continuous_across_lattice_planes),
+        cmocka_unit_test(another_seed_gives_unrelated_noise),
+        cmocka_unit_test(noise_survives_any_number),
+        cmocka_unit_test(hash_offsets_are_even_and_independent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,646 @@
+#include "seeding.h"
+
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A source with its surroundings; opened by the test, closed by finish.
+typedef struct scene {
+    firn_budget budget;
+    firn_source source;
+    firn_seeding seeding;
+    firn_seeds seeds;
+    firn_error error;
+} scene;
+
+static scene scene_with_cells(float cell_size)
+{
+    scene s = {.seeding = {.cell_size = cell_size, .density = 400.0f, .up = {0.0f, 1.0f, 0.0f}}};
+    return s;
+}
+
+static void begin(scene *s, const firn_source_def *def)
+{
+    s->seeds.budget = &s->budget;
+    assert_int_equal(firn_source_open(&s->source, def, 0.0, &s->error), FIRN_OK);
+}
+
+static firn_result emit(scene *s, double time)
+{
+    return firn_source_emit(&s->source, &s->seeding, time, &s->seeds, &s->error);
+}
+
+static void finish(scene *s)
+{
+    firn_seeds_free(&s->seeds);
+    firn_source_close(&s->source);
+    assert_int_equal(s->budget.used, 0);
+}
+
+static const firn_vec3 *positions(const scene *s) { return s->seeds.position.data; }
+static const firn_vec3 *velocities(const scene *s) { return s->seeds.velocity.data; }
+static const float *masses(const scene *s) { return s->seeds.mass.data; }
+static const float *stiffnesses(const scene *s) { return s->seeds.stiffness.data; }
+
+static void lattice_without_jitter_is_exact_and_aligned_to_the_grid(void **state)
+{
+    (void)state;
+    scene s = scene_with_cells(0.25f);
+    firn_source_def def =
+        firn_source_def_box(firn_vec(-0.25f, 0.5f, 0.0f), firn_vec(0.5f, 0.25f, 0.75f));
+    def.jitter = 0.0f;
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    assert_int_equal(s.seeds.count, 8 * 4 * 2 * 6);
+    int in_cell[4][2][6] = {{{0}}};
+    for (size_t i = 0; i < s.seeds.count; i++) {
+        firn_vec3 x = firn_scale(4.0f, positions(&s)[i]); // in cells
+        const float parts[3] = {x.x - floorf(x.x), x.y - floorf(x.y), x.z - floorf(x.z)};
+        for (int axis = 0; axis < 3; axis++)
+            assert_true(parts[axis] == 0.25f || parts[axis] == 0.75f);
+        in_cell[(int)floorf(x.x) + 3][(int)floorf(x.y) - 1][(int)floorf(x.z) + 3]++;
+        assert_float_equal(masses(&s)[i], 400.0f / 512.0f, 0.0f);
+        assert_float_equal(((float *)s.seeds.volume.data)[i], 1.0f / 512.0f, 0.0f);
+        assert_float_equal(stiffnesses(&s)[i], 1.0f, 0.0f);
+        assert_float_equal(((float *)s.seeds.jp.data)[i], 1.0f, 0.0f);
+    }
+    for (int i = 0; i < 4 * 2 * 6; i++)
+        assert_int_equal((&in_cell[0][0][0])[i], 8);
+    finish(&s);
+}
+
+static void boxes_side_by_side_share_no_point(void **state)
+{
+    (void)state;
+    size_t counts[3];
+    for (int i = 0; i < 3; i++) {
+        scene s = scene_with_cells(0.25f);
+        // With one particle per cell, faces at odd eighths go through lattice points.
+        firn_source_def def = firn_source_def_box(firn_vec(i == 0   ? 0.125f
+                                                           : i == 1 ? -0.375f
+                                                                    : 0.625f,
+                                                           0.125f, 0.125f),
+                                                  firn_vec(i == 0 ? 1.0f : 0.5f, 0.5f, 0.5f));
+        def.jitter = 0.0f;
+        def.particles_per_cell = 1.0f;
+        begin(&s, &def);
+        assert_int_equal(emit(&s, 0.0), FIRN_OK);
+        counts[i] = s.seeds.count;
+        finish(&s);
+    }
+    assert_int_equal(counts[0], counts[1] + counts[2]);
+}
+
+static void ball_has_the_same_density_everywhere(void **state)
+{
+    (void)state;
+    enum { SHELLS = 10 };
+    const double radius = 0.5;
+    const firn_vec3 center = {0.137f, -0.211f, 0.053f};
+    const float jitters[] = {0.0f, 0.5f, 1.0f};
+    for (size_t run = 0; run < FIRN_COUNT(jitters); run++) {
+        scene s = scene_with_cells(0.02f);
+        firn_source_def def = firn_source_def_sphere(center, (float)radius);
+        def.jitter = jitters[run];
+        begin(&s, &def);
+        assert_int_equal(emit(&s, 0.0), FIRN_OK);
+        const double volume = 4.18879020478639 * radius * radius * radius;
+        const double expected = volume / 1e-6;
+        assert_true(fabs((double)s.seeds.count / expected - 1.0) < 0.002);
+        // Shells of equal volume hold equal numbers.
+        int shells[SHELLS] = {0};
+        double moment[3] = {0};
+        for (size_t i = 0; i < s.seeds.count; i++) {
+            firn_vec3 d = firn_sub(positions(&s)[i], center);
+            double r = (double)firn_length(d) / radius;
+            assert_true(r <= 1.0 + 1e-6);
+            int shell = (int)(r * r * r * SHELLS);
+            shells[shell < SHELLS ? shell : SHELLS - 1]++;
+            moment[0] += (double)d.x;
+            moment[1] += (double)d.y;
+            moment[2] += (double)d.z;
+        }
+        for (int shell = 0; shell < SHELLS; shell++)
+            assert_true(fabs(shells[shell] * SHELLS / expected - 1.0) < 0.01);
+        for (int axis = 0; axis < 3; axis++)
+            assert_true(fabs(moment[axis]) / (double)s.seeds.count < 5e-4 * radius);
+        finish(&s);
+    }
+}
+
+static void any_number_of_particles_per_cell_is_honored(void **state)
+{
+    (void)state;
+    const float numbers[] = {0.5f, 1.0f, 3.0f, 8.0f, 27.0f, 100.0f};
+    for (size_t i = 0; i < FIRN_COUNT(numbers); i++) {
+        scene s = scene_with_cells(0.1f);
+        firn_source_def def =
+            firn_source_def_box(firn_vec(0.3f, 0.0f, 0.0f), firn_vec(1.0f, 1.0f, 1.0f));
+        def.particles_per_cell = numbers[i];
+        begin(&s, &def);
+        assert_int_equal(emit(&s, 0.0), FIRN_OK);
+        // A whole layer of the lattice may be in or out at each pair of faces.
+        double spacing = 0.1 / cbrt((double)numbers[i]);
+        double expected = 8000.0 * (double)numbers[i];
+        assert_true(fabs((double)s.seeds.count / expected - 1.0) < 1.5 * spacing * 1.1);
+        double mass = 0.0;
+        for (size_t k = 0; k < s.seeds.count; k++)
+            mass += (double)masses(&s)[k];
+        assert_true(fabs(mass / (400.0 * 8.0 * (double)s.seeds.count / expected) - 1.0) < 1e-5);
+        finish(&s);
+    }
+}
+
+static void jitter_moves_points_by_at_most_half_its_share_and_depends_on_the_seed(void **state)
+{
+    (void)state;
+    scene exact = scene_with_cells(0.25f), moved[2] = {exact, exact};
+    firn_source_def def =
+        firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.5f, 0.5f, 0.5f));
+    def.jitter = 0.8f; // stays within the cell of the lattice: no point leaves the box
+    for (int i = 0; i < 2; i++) {
+        def.seed = i;
+        begin(&moved[i], &def);
+        assert_int_equal(emit(&moved[i], 0.0), FIRN_OK);
+    }
+    def.jitter = 0.0f;
+    begin(&exact, &def);
+    assert_int_equal(emit(&exact, 0.0), FIRN_OK);
+    int different = 0;
+    for (size_t i = 0; i < exact.seeds.count; i++) {
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(moved[k].seeds.count, exact.seeds.count);
+            firn_vec3 d = firn_sub(positions(&moved[k])[i], positions(&exact)[i]);
+            float reach = 0.4f * 0.125f + 1e-6f;
+            assert_true(fabsf(d.x) <= reach && fabsf(d.y) <= reach && fabsf(d.z) <= reach);
+        }
+        different += positions(&moved[0])[i].x != positions(&moved[1])[i].x;
+    }
+    assert_true((size_t)different > exact.seeds.count * 9 / 10);
+    finish(&exact);
+    finish(&moved[0]);
+    finish(&moved[1]);
+}
+
+static void spin_turns_about_the_center(void **state)
+{
+    (void)state;
+    scene s = scene_with_cells(0.1f);
+    firn_source_def def = firn_source_def_sphere(firn_vec(1.0f, 2.0f, 3.0f), 0.4f);
+    def.velocity = firn_vec(5.0f, 0.0f, -1.0f);
+    def.angular_velocity = firn_vec(0.0f, 0.0f, 2.0f);
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    for (size_t i = 0; i < s.seeds.count; i++) {
+        firn_vec3 x = positions(&s)[i], v = velocities(&s)[i];
+        assert_float_equal(v.x, 5.0f - 2.0f * (x.y - 2.0f), 1e-5f);
+        assert_float_equal(v.y, 2.0f * (x.x - 1.0f), 1e-5f);
+        assert_float_equal(v.z, -1.0f, 0.0f);
+    }
+    finish(&s);
+}
+
+static void a_source_waits_for_its_start_and_fills_where_it_stands_when_added_late(void **state)
+{
+    (void)state;
+    scene s = scene_with_cells(0.1f);
+    firn_source_def def = firn_source_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), 0.3f);
+    def.start = 1.0;
+    def.velocity = firn_vec(2.0f, 0.0f, 0.0f);
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.75), FIRN_OK);
+    assert_int_equal(s.seeds.count, 0);
+    assert_false(s.source.started);
+    assert_int_equal(emit(&s, 1.25), FIRN_OK);
+    size_t count = s.seeds.count;
+    assert_true(count > 0);
+    double mean = 0.0;
+    for (size_t i = 0; i < count; i++)
+        mean += (double)positions(&s)[i].x / (double)count;
+    assert_true(fabs(mean - 0.5) < 0.01); // traveled for a quarter of a second
+    assert_int_equal(emit(&s, 3.0), FIRN_OK);
+    assert_int_equal(s.seeds.count, count);
+    finish(&s);
+
+    scene late = scene_with_cells(0.1f);
+    late.seeds.budget = &late.budget;
+    assert_int_equal(firn_source_open(&late.source, &def, 5.0, NULL), FIRN_OK);
+    assert_int_equal(emit(&late, 5.0), FIRN_OK);
+    assert_int_equal(late.seeds.count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_true(firn_length(positions(&late)[i]) <= 0.3f + 1e-6f);
+    finish(&late);
+}
+
+static int compare_positions(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(firn_vec3));
+}
+
+// Emits until end in calls of dt, then returns every particle where it is at that time if nothing
+// but its velocity moves it, sorted.
+static firn_vec3 *stream(const firn_source_def *def, float cell_size, double dt, size_t *count)
+{
+    scene s = scene_with_cells(cell_size);
+    begin(&s, def);
+    firn_vec3 *points = NULL;
+    size_t before = 0;
+    int calls = (int)ceil(def->end / dt - 1e-9);
+    for (int call = 0; call <= calls; call++) {
+        double time = call < calls ? call * dt : def->end;
+        assert_int_equal(emit(&s, time), FIRN_OK);
+        points = realloc(points, (s.seeds.count + 1) * sizeof *points);
+        assert_non_null(points);
+        for (; before < s.seeds.count; before++)
+            points[before] =
+                firn_add_scaled(positions(&s)[before], (float)(def->end - time), def->velocity);
+    }
+    *count = before;
+    finish(&s);
+    qsort(points, before, sizeof *points, compare_positions);
+    return points;
+}
+
+static firn_source_def nozzle(int region)
+{
+    firn_source_def def =
+        region == FIRN_REGION_BOX
+            ? firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.1f, 0.2f, 0.2f))
+            : firn_source_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), 0.2f);
+    def.velocity = firn_vec(3.0f, 0.0f, 0.0f);
+    def.end = 1.0;
+    return def;
+}
+
+static void a_continuous_source_makes_a_column_of_the_lattice_density(void **state)
+{
+    (void)state;
+    const double steps[] = {0.0007, 0.011, 1.0};
+    const float jitters[] = {0.0f, 0.7f};
+    for (size_t run = 0; run < 6; run++) {
+        size_t count;
+        firn_source_def def = nozzle(run % 2 ? FIRN_REGION_BOX : FIRN_REGION_SPHERE);
+        def.jitter = jitters[run / 3];
+        firn_vec3 *points = stream(&def, 0.02f, steps[run % 3], &count);
+        // The column between x = 0.3 and 2.7, whose cross section is the region's.
+        double section = run % 2 ? 0.16 : 0.125663706;
+        int slices[24] = {0};
+        for (size_t i = 0; i < count; i++) {
+            int slice = (int)floorf((points[i].x - 0.3f) * 10.0f);
+            if (slice >= 0 && slice < 24)
+                slices[slice]++;
+        }
+        double expected = section * 0.1 / 1e-6;
+        double total = 0.0;
+        for (int i = 0; i < 24; i++) {
+            total += slices[i];
+            assert_true(fabs(slices[i] / expected - 1.0) < 0.03);
+        }
+        assert_true(fabs(total / (24.0 * expected) - 1.0) < 0.01);
+        free(points);
+    }
+}
+
+static void a_stream_has_neither_gaps_nor_doubles(void **state)
+{
+    (void)state;
+    size_t count;
+    firn_source_def def = nozzle(FIRN_REGION_BOX);
+    def.jitter = 0.0f;
+    def.velocity = firn_vec(2.5f, 1.25f, 0.0f);
+    def.half_size = firn_vec(0.25f, 0.25f, 0.25f);
+    firn_vec3 *points = stream(&def, 0.125f, 0.0173, &count);
+    // Its own lattice has room for one point in each cell of spacing 1/16.
+    enum { NX = 64, NY = 64, NZ = 8 };
+    char *seen = calloc(NX * NY * NZ, 1);
+    assert_non_null(seen);
+    for (size_t i = 0; i < count; i++) {
+        firn_vec3 origin = firn_sub(points[i], def.velocity);
+        int x = (int)floorf(origin.x * 16.0f) + 48, y = (int)floorf(origin.y * 16.0f) + 32;
+        int z = (int)floorf(origin.z * 16.0f) + 4;
+        assert_true(x >= 0 && x < NX && y >= 0 && y < NY && z >= 0 && z < NZ);
+        char *cell = &seen[(x * NY + y) * NZ + z];
+        assert_int_equal(*cell, 0);
+        *cell = 1;
+    }
+    // Upstream of the box, along the velocity, every lattice point has come.
+    int wanted = 0;
+    for (int step = 0; step < 30; step++)
+        for (int z = 0; z < NZ; z++) {
+            int x = 48 - step, y = 32 - step / 2;
+            wanted++;
+            assert_int_equal(seen[(x * NY + y) * NZ + z], 1);
+        }
+    assert_true(wanted > 200);
+    free(seen);
+    free(points);
+}
+
+static void what_is_emitted_does_not_depend_on_the_calls(void **state)
+{
+    (void)state;
+    for (int region = FIRN_REGION_SPHERE; region <= FIRN_REGION_BOX; region++) {
+        firn_source_def def = nozzle(region);
+        def.velocity = firn_vec(1.7f, -0.4f, 0.3f);
+        def.jitter = 0.9f;
+        size_t expected, count;
+        firn_vec3 *once = stream(&def, 0.05f, 1.0, &expected);
+        firn_vec3 *often = stream(&def, 0.05f, 0.00137, &count);
+        assert_int_equal(count, expected);
+        double sums[2] = {0};
+        for (size_t i = 0; i < count; i++) {
+            sums[0] += (double)firn_dot(once[i], once[i]);
+            sums[1] += (double)firn_dot(often[i], often[i]);
+        }
+        assert_true(fabs(sums[0] / sums[1] - 1.0) < 1e-6);
+        free(once);
+        free(often);
+    }
+}
+
+static void a_sheet_thinner_than_the_spacing_emits_all_the_same(void **state)
+{
+    (void)state;
+    size_t count;
+    firn_source_def def = nozzle(FIRN_REGION_BOX);
+    def.half_size = firn_vec(1e-4f, 0.2f, 0.2f);
+    firn_vec3 *points = stream(&def, 0.02f, 0.004, &count);
+    assert_true(fabs((double)count / (0.16 * 3.0 / 1e-6) - 1.0) < 0.01);
+    free(points);
+}
+
+static void new_snow_stands_at_its_sub_frame_position(void **state)
+{
+    (void)state;
+    scene s = scene_with_cells(0.1f);
+    firn_source_def def = nozzle(FIRN_REGION_BOX);
+    def.jitter = 0.0f;
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    size_t first = s.seeds.count;
+    assert_int_equal(emit(&s, 0.123), FIRN_OK);
+    assert_true(s.seeds.count > first);
+    for (size_t i = first; i < s.seeds.count; i++) {
+        double lattice = ((double)positions(&s)[i].x - 3.0 * 0.123) / 0.05 - 0.5;
+        assert_true(fabs(lattice - nearbyint(lattice)) < 1e-4);
+    }
+    finish(&s);
+}
+
+static void emission_resumes_from_its_marks(void **state)
+{
+    (void)state;
+    firn_source_def def = nozzle(FIRN_REGION_SPHERE);
+    scene whole = scene_with_cells(0.05f);
+    begin(&whole, &def);
+    assert_int_equal(emit(&whole, 0.31), FIRN_OK);
+    scene resumed = scene_with_cells(0.05f);
+    begin(&resumed, &def);
+    resumed.source.started = whole.source.started;
+    resumed.source.begun = whole.source.begun;
+    resumed.source.emitted = whole.source.emitted;
+    size_t before = whole.seeds.count;
+    assert_int_equal(emit(&whole, 0.77), FIRN_OK);
+    assert_int_equal(emit(&resumed, 0.77), FIRN_OK);
+    assert_int_equal(resumed.seeds.count, whole.seeds.count - before);
+    assert_memory_equal(positions(&resumed), positions(&whole) + before,
+                        resumed.seeds.count * sizeof(firn_vec3));
+    finish(&whole);
+    finish(&resumed);
+}
+
+static void points_are_taken_as_they_are(void **state)
+{
+    (void)state;
+    firn_vec3 points[2] = {{1.0f, 2.0f, 3.0f}, {-1.0f, 0.0f, 0.5f}};
+    firn_vec3 extra[2] = {{0.0f, 0.0f, 1.0f}, {4.0f, 0.0f, 0.0f}};
+    float mass[2] = {0.25f, 0.5f}, jp[2] = {0.9f, 1.1f};
+    scene s = scene_with_cells(0.1f);
+    firn_source_def def = firn_source_def_points(points, 2);
+    def.velocity = firn_vec(1.0f, 0.0f, 0.0f);
+    begin(&s, &def);
+    points[0].x = 77.0f; // the source has its own copy
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    assert_int_equal(s.seeds.count, 2);
+    assert_float_equal(positions(&s)[0].x, 1.0f, 0.0f);
+    assert_float_equal(masses(&s)[0], 400.0f * 0.001f / 8.0f, 1e-7f);
+    assert_float_equal(((float *)s.seeds.volume.data)[0], 0.0f, 0.0f);
+    assert_int_equal(emit(&s, 1.0), FIRN_OK);
+    assert_int_equal(s.seeds.count, 2);
+    finish(&s);
+
+    scene full = scene_with_cells(0.1f);
+    def.point_velocity = extra;
+    def.point_mass = mass;
+    def.point_jp = jp;
+    def.density_noise = 1.0f; // given masses stand
+    begin(&full, &def);
+    assert_int_equal(emit(&full, 0.0), FIRN_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_float_equal(velocities(&full)[i].x, 1.0f + extra[i].x, 0.0f);
+        assert_float_equal(velocities(&full)[i].z, extra[i].z, 0.0f);
+        assert_float_equal(masses(&full)[i], mass[i], 0.0f);
+        assert_float_equal(((float *)full.seeds.jp.data)[i], jp[i], 0.0f);
+    }
+    finish(&full);
+}
+
+static void shell_and_crust_are_layers_of_their_depth(void **state)
+{
+    (void)state;
+    scene s = scene_with_cells(0.05f);
+    firn_source_def def =
+        firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.5f, 0.5f, 0.5f));
+    def.shell_thickness = 0.11f;
+    def.shell_stiffness = 3.0f;
+    def.shell_density = 1.5f;
+    def.crust_depth = 0.21f;
+    def.crust_stiffness = 5.0f;
+    def.crust_density = 0.5f;
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    const double standard = 400.0 * 0.025 * 0.025 * 0.025;
+    size_t shell = 0, crust = 0;
+    for (size_t i = 0; i < s.seeds.count; i++) {
+        firn_vec3 x = positions(&s)[i];
+        float depth = 0.5f - fmaxf(fabsf(x.x), fmaxf(fabsf(x.y), fabsf(x.z)));
+        bool in_shell = depth<0.11f, in_crust = x.y> 0.5f - 0.21f;
+        shell += in_shell;
+        crust += in_crust;
+        float stiffness = (in_shell ? 3.0f : 1.0f) * (in_crust ? 5.0f : 1.0f);
+        double density = (in_shell ? 1.5 : 1.0) * (in_crust ? 0.5 : 1.0);
+        assert_float_equal(stiffnesses(&s)[i], stiffness, 1e-5f);
+        assert_true(fabs((double)masses(&s)[i] / (standard * density) - 1.0) < 1e-5);
+    }
+    assert_true(shell > 0 && crust > 0 && shell + crust < 2 * s.seeds.count);
+    finish(&s);
+}
+
+static void noise_varies_stiffness_and_density_independently(void **state)
+{
+    (void)state;
+    scene s = scene_with_cells(0.05f);
+    firn_source_def def =
+        firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.5f, 0.5f, 0.5f));
+    def.stiffness_noise = 1.0f;
+    def.density_noise = 0.5f;
+    def.noise_scale = 0.1f;
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    const float standard = 400.0f * 0.025f * 0.025f * 0.025f;
+    double mean = 0.0, cross = 0.0, square = 0.0;
+    float lowest = 10.0f, highest = 0.0f;
+    for (size_t i = 0; i < s.seeds.count; i++) {
+        float stiffness = stiffnesses(&s)[i], density = masses(&s)[i] / standard;
+        assert_true(stiffness >= 0.05f && stiffness <= 2.0f);
+        assert_true(density >= 0.4999f && density <= 1.5001f);
+        lowest = fminf(lowest, stiffness);
+        highest = fmaxf(highest, stiffness);
+        mean += (double)stiffness / (double)s.seeds.count;
+        cross += (double)((stiffness - 1.0f) * (density - 1.0f));
+        square += (double)((stiffness - 1.0f) * (stiffness - 1.0f));
+    }
+    assert_true(lowest < 0.4f && highest > 1.6f);
+    assert_true(fabs(mean - 1.0) < 0.03);
+    assert_true(fabs(cross) < 0.1 * square);
+    finish(&s);
+}
+
+static void expect_refused(const firn_source_def *def)
+{
+    firn_source source;
+    firn_error error = {0};
+    assert_int_equal(firn_source_open(&source, def, 0.0, &error), FIRN_ERR_ARGUMENT);
+    assert_true(strlen(error.message) > 10);
+}
+
+static void bad_definitions_are_refused(void **state)
+{
+    (void)state;
+    firn_source_def def = {0};
+    expect_refused(&def);
+    def = firn_source_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), -1.0f);
+    expect_refused(&def);
+    def = firn_source_def_sphere(firn_vec(NAN, 0.0f, 0.0f), 1.0f);
+    expect_refused(&def);
+    def = firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(1.0f, INFINITY, 1.0f));
+    expect_refused(&def);
+    def = firn_source_def_points(NULL, 3);
+    expect_refused(&def);
+    const firn_vec3 points[2] = {{0.0f, 0.0f, 0.0f}, {0.0f, NAN, 0.0f}};
+    def = firn_source_def_points(points, 0);
+    expect_refused(&def);
+    def = firn_source_def_points(points, 2);
+    expect_refused(&def);
+    const float mass = 0.0f, jp = -1.0f;
+    def = firn_source_def_points(points, 1);
+    def.point_mass = &mass;
+    expect_refused(&def);
+    def.point_mass = NULL;
+    def.point_jp = &jp;
+    expect_refused(&def);
+}
+
+static void a_source_without_particles_or_with_too_many_is_refused_and_unchanged(void **state)
+{
+    (void)state;
+    for (int run = 0; run < 4; run++) {
+        scene s = scene_with_cells(run == 0 ? 1.0f : 1e-3f);
+        firn_source_def def = firn_source_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), 0.01f);
+        def.jitter = 0.0f;
+        if (run == 1)
+            def.radius = 10.0f;
+        if (run == 2)
+            def.radius = 1e5f;
+        if (run == 3) // few particles, but an endless plate to look for them
+            def = firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(1e5f, 1e-5f, 1e5f));
+        begin(&s, &def);
+        assert_int_equal(emit(&s, 0.0), FIRN_ERR_ARGUMENT);
+        assert_true(strlen(s.error.message) > 10);
+        assert_false(s.source.started);
+        assert_int_equal(s.seeds.count, 0);
+        finish(&s);
+    }
+}
+
+// Fails the allocation that follows this many.
+static void *failing_allocate(size_t bytes, size_t alignment, void *user)
+{
+    int *left = user;
+    return (*left)-- > 0 ? aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                         : NULL;
+}
+
+static void plain_release(void *memory, void *user)
+{
+    (void)user;
+    free(memory);
+}
+
+static void running_out_of_memory_changes_nothing(void **state)
+{
+    (void)state;
+    const firn_vec3 points[3] = {{0}};
+    const float ones[3] = {1.0f, 1.0f, 1.0f};
+    for (int run = 0; run < 2; run++) {
+        firn_source_def def = nozzle(FIRN_REGION_BOX);
+        if (run == 1) {
+            def = firn_source_def_points(points, 3);
+            def.point_velocity = points;
+            def.point_mass = def.point_jp = ones;
+        }
+        bool done = false;
+        for (int allowed = 0; !done; allowed++) {
+            int left = allowed;
+            const firn_allocator allocator = {failing_allocate, plain_release, &left};
+            firn_set_allocator(&allocator);
+            scene s = scene_with_cells(0.1f);
+            s.seeds.budget = &s.budget;
+            firn_result opened = firn_source_open(&s.source, &def, 0.0, &s.error);
+            firn_result result = opened == FIRN_OK ? emit(&s, 0.1) : opened;
+            if (result != FIRN_OK) {
+                assert_int_equal(result, FIRN_ERR_MEMORY);
+                assert_int_equal(s.seeds.count, 0);
+                assert_false(s.source.started);
+            } else {
+                assert_true(s.seeds.count > 0);
+            }
+            done = result == FIRN_OK;
+            firn_seeds_free(&s.seeds);
+            if (opened == FIRN_OK)
+                firn_source_close(&s.source);
+            firn_set_allocator(NULL);
+            assert_true(allowed < 500);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lattice_without_jitter_is_exact_and_aligned_to_the_grid),
+        cmocka_unit_test(boxes_side_by_side_share_no_point),
+        cmocka_unit_test(ball_has_the_same_density_everywhere),
+        cmocka_unit_test(any_number_of_particles_per_cell_is_honored),
+        cmocka_unit_test(jitter_moves_points_by_at_most_half_its_share_and_depends_on_the_seed),
+        cmocka_unit_test(spin_turns_about_the_center),
+        cmocka_unit_test(a_source_waits_for_its_start_and_fills_where_it_stands_when_added_late),
+        cmocka_unit_test(a_continuous_source_makes_a_column_of_the_lattice_density),
+        cmocka_unit_test(a_stream_has_neither_gaps_nor_doubles),
+        cmocka_unit_test(what_is_emitted_does_not_depend_on_the_calls),
+        cmocka_unit_test(a_sheet_thinner_than_the_spacing_emits_all_the_same),
+        cmocka_unit_test(new_snow_stands_at_its_sub_frame_position),
+        cmocka_unit_test(emission_resumes_from_its_marks),
+        cmocka_unit_test(points_are_taken_as_they_are),
+        cmocka_unit_test(shell_and_crust_are_layers_of_their_depth),
+        cmocka_unit_test(noise_varies_stiffness_and_density_independently),
+        cmocka_unit_test(bad_definitions_are_refused),
+        cmocka_unit_test(a_source_without_particles_or_with_too_many_is_refused_and_unchanged),
+        cmocka_unit_test(running_out_of_memory_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
