@@ -1,7 +1,6 @@
 /// Grid to particles: velocities, deformation, contact and positions, method.md (7)-(10).
 #include "isa.h"
 #include "lanes.h"
-#include "model_snow.h"
 #include "stencil.h"
 
 /// What a group of particles takes from the grid, one node for each particle.
@@ -28,13 +27,12 @@ static inline void widen(firn_block_limits *limits, firn_block_limits other)
 static inline firn_block_limits group_limits(const firn_pass *pass, size_t first, int n)
 {
     firn_fx3 u = vector_load(pass, FIRN_U, first, n), v = vector_load(pass, FIRN_V, first, n);
-    firn_lane_material m = material_load(pass, first, n);
-    firn_fx hard = firn_snow_hardening(m.hardening, channel_load(pass, FIRN_JP, first, n, 1.0f));
+    firn_snow_moduli moduli = moduli_load(pass, first, n);
     firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 1.0f);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
     firn_fx speed2 = v.x * v.x + v.y * v.y + v.z * v.z;
     // c^2 = (lambda + 2 mu) / rho of the hardened snow, method.md (17); volume changes cancel.
-    firn_fx wave2 = hard * (m.lambda + 2.0f * m.mu) * volume / mass;
+    firn_fx wave2 = (moduli.lambda + 2.0f * moduli.mu) * volume / mass;
     return (firn_block_limits){
         .speed2 = firn_fx_max_lane(speed2),
         .wave2 = firn_fx_max_lane(wave2),
@@ -63,12 +61,16 @@ FIRN_INLINE firn_fm3 gradient_of(firn_takings *takings)
 // F_E and J_P, method.md (11)-(13).
 FIRN_INLINE void update_deformation(const firn_pass *pass, size_t first, int n, firn_fm3 gradient)
 {
-    firn_lane_material m = material_load(pass, first, n);
+    const firn_materials *m = pass->materials;
+    firn_snow_limits limits = {1.0f - material_load(pass, m->compression, first, n),
+                               1.0f + material_load(pass, m->stretch, first, n),
+                               material_load(pass, m->jp_min, first, n),
+                               material_load(pass, m->jp_max, first, n)};
     firn_fm3 f = matrix_load(pass, FIRN_F, first, n, 1.0f);
     firn_fx jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
     firn_fm3 change = firn_fm3_mul(firn_fm3_scale(firn_fx_set(pass->dt), gradient), f);
     f = firn_fm3_add(f, change);
-    firn_snow_return_map(&f, &jp, m.compression, m.stretch, m.jp_min, m.jp_max);
+    firn_snow_return_map(&f, &jp, &limits);
     matrix_store(pass, FIRN_F, first, n, f);
     lanes_store(firn_channel_of(pass->particles, FIRN_JP) + first, jp, n);
 }

@@ -1,14 +1,13 @@
 /// The stress Hessian of the semi-implicit step as a matrix-free product, method.md (19)-(21).
 #include "isa.h"
 #include "lanes.h"
-#include "model_snow.h"
 #include "stencil.h"
 
 void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block)
 {
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        firn_fs3 e = firn_snow_cache(matrix_load(pass, FIRN_F, first, n, 1.0f));
+        firn_fs3 e = firn_snow_strain(matrix_load(pass, FIRN_F, first, n, 1.0f));
         const firn_fx values[FIRN_CACHE_CHANNELS] = {e.xx, e.xy, e.xz, e.yy, e.yz, e.zz};
         for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
             lanes_store(pass->cache[c] + first, values[c], n);
@@ -21,12 +20,11 @@ FIRN_INLINE firn_fm3 group_product(const firn_pass *pass, size_t first, int n, f
     firn_fx e[FIRN_CACHE_CHANNELS];
     for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
         e[c] = lanes_load(pass->cache[c] + first, n, 0.0f);
-    firn_lane_material m = material_load(pass, first, n);
-    firn_fx jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
+    firn_snow_moduli moduli = moduli_load(pass, first, n);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
-    firn_fx hard = firn_snow_hardening(m.hardening, jp) * volume;
-    firn_fs3 stretch = {e[0], e[1], e[2], e[3], e[4], e[5]};
-    return firn_snow_hessian(stretch, hard * m.mu, hard * m.lambda, gradient);
+    moduli = (firn_snow_moduli){volume * moduli.mu, volume * moduli.lambda};
+    firn_fs3 strain = {e[0], e[1], e[2], e[3], e[4], e[5]};
+    return firn_snow_hessian(strain, moduli, gradient);
 }
 
 FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, bool moments,

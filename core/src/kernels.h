@@ -8,6 +8,9 @@
 
 enum { FIRN_MATERIAL_LIMIT = 256, FIRN_CACHE_CHANNELS = 6 };
 
+/// Cells from the middle of a block to the farthest point a particle of it can be at.
+#define FIRN_BLOCK_REACH 5.2f
+
 /// Constitutive parameters as columns, indexed by a particle's material.
 typedef struct firn_materials {
     int count;
@@ -36,7 +39,7 @@ typedef struct firn_pass {
     firn_scheme scheme;
     float dt;         // s
     float flip_share; // of FLIP in the new velocity, for this dt
-    float *cache[FIRN_CACHE_CHANNELS]; // sqrt(F F^T) - I of each particle, for the Hessian
+    float *cache[FIRN_CACHE_CHANNELS]; // strain of each particle, for the Hessian
     firn_node_field input, output;     // of the Hessian product
 } firn_pass;
 

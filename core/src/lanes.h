@@ -3,13 +3,8 @@
 #define FIRN_LANES_H
 
 #include "kernels.h"
+#include "model_snow.h"
 #include "simd.h"
-
-/// Material parameters of each lane.
-typedef struct firn_lane_material {
-    firn_fx mu, lambda; // Pa, as they are when J_P = 1
-    firn_fx hardening, compression, stretch, jp_min, jp_max;
-} firn_lane_material;
 
 /// Lanes past the n valid ones are filled.
 static inline firn_fx lanes_load(const float *p, int n, float fill)
@@ -53,25 +48,27 @@ static inline void matrix_store(const firn_pass *pass, int channel, size_t first
         lanes_store(firn_channel_of(pass->particles, channel + i) + first, a.m[i], n);
 }
 
-static inline firn_lane_material material_load(const firn_pass *pass, size_t first, int n)
+/// A column of the material table for each lane.
+static inline firn_fx material_load(const firn_pass *pass, const float *column, size_t first, int n)
 {
-    const firn_materials *m = pass->materials;
-    firn_fx stiffness = channel_load(pass, FIRN_STIFFNESS, first, n, 1.0f);
-    if (m->count == 1)
-        return (firn_lane_material){stiffness * m->mu[0],          stiffness * m->lambda[0],
-                                    firn_fx_set(m->hardening[0]),  firn_fx_set(m->compression[0]),
-                                    firn_fx_set(m->stretch[0]),    firn_fx_set(m->jp_min[0]),
-                                    firn_fx_set(m->jp_max[0])};
+    if (pass->materials->count == 1)
+        return firn_fx_set(column[0]);
     const uint8_t *material = (const uint8_t *)pass->particles->material.data + first;
     int32_t lanes[FIRN_LANES] = {0};
     for (int l = 0; l < n; l++)
         lanes[l] = material[l];
-    firn_ix index = firn_ix_load(lanes);
-    return (firn_lane_material){
-        stiffness * firn_fx_gather(m->mu, index), stiffness * firn_fx_gather(m->lambda, index),
-        firn_fx_gather(m->hardening, index),      firn_fx_gather(m->compression, index),
-        firn_fx_gather(m->stretch, index),        firn_fx_gather(m->jp_min, index),
-        firn_fx_gather(m->jp_max, index)};
+    return firn_fx_gather(column, firn_ix_load(lanes));
+}
+
+/// Hardened moduli of each lane.
+static inline firn_snow_moduli moduli_load(const firn_pass *pass, size_t first, int n)
+{
+    const firn_materials *m = pass->materials;
+    firn_snow_moduli initial = {material_load(pass, m->mu, first, n),
+                                material_load(pass, m->lambda, first, n)};
+    return firn_snow_harden(initial, material_load(pass, m->hardening, first, n),
+                            channel_load(pass, FIRN_STIFFNESS, first, n, 1.0f),
+                            channel_load(pass, FIRN_JP, first, n, 1.0f));
 }
 
 #endif

@@ -1,7 +1,6 @@
 /// Particles to grid: mass, momentum and stress, method.md (1) and (3).
 #include "isa.h"
 #include "lanes.h"
-#include "model_snow.h"
 #include "stencil.h"
 
 /// What a group of particles gives to the grid, one node for each particle: momentum and mass;
@@ -23,19 +22,16 @@ FIRN_INLINE void interleave_columns(float (*out)[FIRN_LANES][4], firn_fm3 a)
 FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n,
                                   firn_block_sums *sums)
 {
-    firn_lane_material m = material_load(pass, first, n);
     firn_fx jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
-    firn_fm3 f = matrix_load(pass, FIRN_F, first, n, 1.0f);
-    firn_fx hard = firn_snow_hardening(m.hardening, jp);
-    firn_fx energy;
-    firn_fs3 tau = firn_snow_stress(f, hard * m.mu, hard * m.lambda, &energy);
-    firn_fx filled = firn_fx_load_tail((const float[FIRN_LANES]){0}, n, 1.0f);
-    sums->elastic += firn_fx_sum(volume * energy);
-    sums->jp += firn_fx_sum(jp - filled);
-    float jp_min = firn_fx_min_lane(n == FIRN_LANES ? jp : jp + 1e30f * filled);
+    firn_snow_moduli moduli = moduli_load(pass, first, n);
+    firn_fs3 strain = firn_snow_strain(matrix_load(pass, FIRN_F, first, n, 1.0f));
+    sums->elastic += firn_fx_sum(volume * firn_snow_energy(strain, moduli));
+    sums->jp += firn_fx_sum(channel_load(pass, FIRN_JP, first, n, 0.0f));
+    // The filled lanes hold 1: good for a minimum that only tells how far snow is packed.
+    float jp_min = firn_fx_min_lane(jp);
     sums->jp_min = jp_min < sums->jp_min ? jp_min : sums->jp_min;
-    return firn_fm3_from_fs3(firn_fs3_scale(volume, tau));
+    return firn_fm3_from_fs3(firn_fs3_scale(volume, firn_snow_stress(strain, moduli)));
 }
 
 FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_block_sums *sums)

@@ -19,8 +19,7 @@ typedef enum firn_channel {
     FIRN_VOLUME,      // m^3, initial; 0 until it is found from the grid
     FIRN_STIFFNESS,   // factor on Young's modulus
     FIRN_ID,          // uint32
-    FIRN_ORIGIN,      // uint32, index in the snapshot that a retry goes back to
-    FIRN_C = 20 + 1,  // 9: affine velocity, 1/s; with APIC only
+    FIRN_C,           // 9: affine velocity, 1/s; with APIC only
     FIRN_CHANNEL_MAX = FIRN_C + 9,
 } firn_channel;
 

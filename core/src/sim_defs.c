@@ -51,8 +51,11 @@ static const firn_param sim_params[] = {
     {ROW(max_iterations), FIRN_INT, {200}, 1.0, 10000.0, "",
      "Most iterations of an implicit solve; when they do not suffice, the substep is halved",
      .label = "Iteration limit", .visible_when = "integrator==implicit"},
+    {ROW(speed_limit), FIRN_FLOAT, {1000.0}, 1.0, 1e6, "m/s",
+     "Snow faster than this means that the simulation diverged"},
     {ROW(retries), FIRN_INT, {3}, 0.0, 20.0, "",
-     "How often a frame that diverged is computed again with half the step before giving up"},
+     "How often a frame that diverged is computed again with half the step before giving up; above "
+     "0 a copy of the state is kept, at about 120 bytes per particle"},
     {ROW(domain_lower), FIRN_VEC3, {-1000.0, -1000.0, -1000.0}, -1e5, 1e5, "m",
      "Lower corner of the region that is kept; snow that leaves it is removed"},
     {ROW(domain_upper), FIRN_VEC3, {1000.0, 1000.0, 1000.0}, -1e5, 1e5, "m",

@@ -31,6 +31,19 @@
 #endif
 #endif
 
+/// True when this machine can run what the translation unit was compiled for.
+static inline bool firn_isa_supported(void)
+{
+#if FIRN_LANES == 16
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#elif FIRN_LANES == 8
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return true;
+#endif
+}
+
 typedef float firn_fx __attribute__((vector_size(4 * FIRN_LANES)));
 typedef int32_t firn_ix __attribute__((vector_size(4 * FIRN_LANES)));
 

@@ -40,6 +40,7 @@ typedef struct firn_sim_def {
     float wave_cfl;         // cells an elastic wave may cross in an explicit substep
     float tolerance;        // m/s, of the implicit solve
     int max_iterations;     // of the implicit solve
+    float speed_limit;      // m/s, faster snow means that the simulation diverged
     int retries;            // how often a diverged call starts again with half the step
     firn_vec3 domain_lower, domain_upper; // m, particles beyond are removed
     int thread_count;       // 0 uses every core

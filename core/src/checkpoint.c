@@ -1,0 +1,347 @@
+/// The complete state of particles, time and emission as bytes: versioned, checked against the
+/// simulation it is loaded into, and protected by a checksum.
+#include "sim_state.h"
+
+#include "firn/file.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHECKPOINT_VERSION = 1 };
+
+static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+
+/// The first bytes; all numbers little-endian as on every machine Firn is built for.
+typedef struct checkpoint_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_size;
+    uint64_t total_size; // bytes of the whole checkpoint
+    uint64_t layout;     // hash of the channel layout
+    uint64_t checksum;   // of everything after the header
+    // What the simulation must share.
+    float cell_size;
+    int32_t kernel, transfer, integrator;
+    int32_t material_count, source_count;
+    // What is restored.
+    uint64_t count, sorted_count, block_count;
+    int64_t substep;
+    double time;
+    uint32_t next_id;
+    int32_t volumes_missing;
+} checkpoint_header;
+
+/// Where a block's particles are; the rest of firn_block follows from a sort.
+typedef struct saved_block {
+    firn_coord coord;
+    uint32_t begin, end;
+} saved_block;
+
+/// How far a source has come.
+typedef struct saved_source {
+    double begun, emitted;
+    int32_t started, alive;
+} saved_source;
+
+static uint64_t layout_hash(const firn_sim *sim)
+{
+    const uint64_t layout[] = {(uint64_t)sim->particles.channel_count, FIRN_U,    FIRN_V, FIRN_F,
+                               FIRN_JP,   FIRN_MASS, FIRN_VOLUME, FIRN_STIFFNESS, FIRN_ID,
+                               FIRN_C,    sizeof(saved_block), sizeof(saved_source)};
+    return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION);
+}
+
+static uint64_t body_size(const checkpoint_header *h, int channel_count)
+{
+    return h->count * ((uint64_t)channel_count * 4 + 1) + (h->count - h->sorted_count) * 8 +
+           h->block_count * sizeof(saved_block) +
+           (uint64_t)h->source_count * sizeof(saved_source);
+}
+
+static checkpoint_header make_header(const firn_sim *sim)
+{
+    checkpoint_header h;
+    memset(&h, 0, sizeof h);
+    memcpy(h.magic, checkpoint_magic, sizeof h.magic);
+    h.version = CHECKPOINT_VERSION;
+    h.header_size = sizeof h;
+    h.layout = layout_hash(sim);
+    h.cell_size = sim->def.cell_size;
+    h.kernel = sim->def.kernel;
+    h.transfer = sim->def.transfer;
+    h.integrator = sim->def.integrator;
+    h.material_count = sim->materials.count;
+    h.source_count = sim->source_count;
+    h.count = sim->particles.count;
+    h.sorted_count = sim->sorted_count;
+    h.block_count = sim->grid.block_count;
+    h.substep = sim->substep;
+    h.time = sim->time;
+    h.next_id = sim->particles.next_id;
+    h.volumes_missing = sim->volumes_missing;
+    h.total_size = sizeof h + body_size(&h, sim->particles.channel_count);
+    return h;
+}
+
+/// Receives the pieces of the state one after the other.
+typedef void piece_sink(void *user, const void *bytes, size_t size);
+
+static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
+{
+    const firn_particles *p = &sim->particles;
+    for (int c = 0; c < p->channel_count; c++)
+        sink(user, p->channel[c].data, p->count * sizeof(float));
+    sink(user, p->material.data, p->count);
+    sink(user, sim->new_keys.data, (p->count - sim->sorted_count) * sizeof(uint64_t));
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    for (size_t b = 0; b < sim->grid.block_count; b++) {
+        saved_block saved = {blocks[b].coord, blocks[b].begin, blocks[b].end};
+        sink(user, &saved, sizeof saved);
+    }
+    const firn_source *sources = sim->sources.data;
+    for (int i = 0; i < sim->source_count; i++) {
+        saved_source saved;
+        memset(&saved, 0, sizeof saved);
+        saved.begun = sources[i].begun;
+        saved.emitted = sources[i].emitted;
+        saved.started = sources[i].started;
+        saved.alive = sources[i].alive;
+        sink(user, &saved, sizeof saved);
+    }
+}
+
+static void hash_sink(void *user, const void *bytes, size_t size)
+{
+    uint64_t *hash = user;
+    *hash = firn_hash64(bytes, size, *hash);
+}
+
+static void file_sink(void *user, const void *bytes, size_t size)
+{
+    firn_file_write(user, bytes, size);
+}
+
+static void memory_sink(void *user, const void *bytes, size_t size)
+{
+    unsigned char **at = user;
+    if (size > 0)
+        memcpy(*at, bytes, size);
+    *at += size;
+}
+
+uint64_t firn_sim_hash(const firn_sim *sim)
+{
+    uint64_t hash = firn_hash64(&sim->time, sizeof sim->time, (uint64_t)sim->substep);
+    write_body(sim, hash_sink, &hash);
+    return hash;
+}
+
+static uint64_t checksum_of(const firn_sim *sim)
+{
+    uint64_t hash = 0;
+    write_body(sim, hash_sink, &hash);
+    return hash;
+}
+
+firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *error)
+{
+    firn_file_writer *file = NULL;
+    FIRN_TRY(firn_file_create(path, &file, error));
+    checkpoint_header header = make_header(sim);
+    header.checksum = checksum_of(sim);
+    firn_file_write(file, &header, sizeof header);
+    write_body(sim, file_sink, file);
+    return firn_file_commit(file, error);
+}
+
+firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size, firn_error *error)
+{
+    checkpoint_header header = make_header(sim);
+    header.checksum = checksum_of(sim);
+    *size = 0;
+    *bytes = firn_alloc(header.total_size);
+    if (*bytes == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a checkpoint of %.1f MB",
+                         1e-6 * (double)header.total_size);
+    unsigned char *at = *bytes;
+    memory_sink(&at, &header, sizeof header);
+    write_body(sim, memory_sink, &at);
+    *size = header.total_size;
+    return FIRN_OK;
+}
+
+/// Bytes of a checkpoint that are still to be read; the checksum runs along as it was written.
+typedef struct cursor {
+    const unsigned char *at, *end;
+    const char *name;
+} cursor;
+
+static const void *take(cursor *c, size_t size)
+{
+    if ((size_t)(c->end - c->at) < size)
+        return NULL;
+    const void *here = c->at;
+    c->at += size;
+    return here;
+}
+
+static firn_result check_header(const firn_sim *sim, const checkpoint_header *h, size_t size,
+                                const char *name, firn_error *error)
+{
+    if (memcmp(h->magic, checkpoint_magic, sizeof h->magic) != 0)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is not a checkpoint of Firn", name);
+    if (h->version != CHECKPOINT_VERSION || h->header_size != sizeof *h)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "%s was written by another version of Firn (format %u, this one reads "
+                         "%d); resume with that version or start again",
+                         name, h->version, CHECKPOINT_VERSION);
+    if (h->cell_size != sim->def.cell_size || h->kernel != sim->def.kernel ||
+        h->transfer != sim->def.transfer || h->integrator != sim->def.integrator)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "%s belongs to a simulation with other settings: cell size %g m, kernel "
+                         "%d, transfer %d, integrator %d; here %g m, %d, %d, %d",
+                         name, (double)h->cell_size, h->kernel, h->transfer, h->integrator,
+                         (double)sim->def.cell_size, sim->def.kernel, sim->def.transfer,
+                         sim->def.integrator);
+    if (h->material_count != sim->materials.count || h->source_count != sim->source_count)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "%s belongs to a simulation with %d materials and %d sources, this one "
+                         "has %d and %d; add them before loading",
+                         name, h->material_count, h->source_count, sim->materials.count,
+                         sim->source_count);
+    if (h->layout != layout_hash(sim))
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s has another layout of particles", name);
+    bool sizes = h->count <= FIRN_PARTICLE_LIMIT && h->sorted_count <= h->count &&
+                 h->block_count <= h->sorted_count &&
+                 h->total_size == size &&
+                 h->total_size == sizeof *h + body_size(h, sim->particles.channel_count);
+    if (!sizes)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "%s is damaged: %zu bytes found, %llu expected for %llu particles", name,
+                         size, (unsigned long long)h->total_size, (unsigned long long)h->count);
+    return FIRN_OK;
+}
+
+// Sums up the body piece by piece, as write_body has written it.
+static uint64_t body_checksum(const firn_sim *sim, const checkpoint_header *h, cursor c)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < sim->particles.channel_count; i++)
+        hash = firn_hash64(take(&c, h->count * 4), h->count * 4, hash);
+    hash = firn_hash64(take(&c, h->count), h->count, hash);
+    size_t keys = (h->count - h->sorted_count) * 8;
+    hash = firn_hash64(take(&c, keys), keys, hash);
+    for (uint64_t b = 0; b < h->block_count; b++)
+        hash = firn_hash64(take(&c, sizeof(saved_block)), sizeof(saved_block), hash);
+    for (int i = 0; i < h->source_count; i++)
+        hash = firn_hash64(take(&c, sizeof(saved_source)), sizeof(saved_source), hash);
+    return hash;
+}
+
+// A right checksum says that the bytes are as written; these say that they can be used.
+static bool blocks_are_sound(const saved_block *blocks, const checkpoint_header *h)
+{
+    uint32_t last = 0;
+    for (uint64_t b = 0; b < h->block_count; b++) {
+        firn_coord c = blocks[b].coord;
+        int32_t limit = FIRN_COORD_LIMIT - 2;
+        if (blocks[b].begin != last || blocks[b].end < last || blocks[b].end > h->sorted_count ||
+            c.x <= -limit || c.x >= limit || c.y <= -limit || c.y >= limit || c.z <= -limit ||
+            c.z >= limit)
+            return false;
+        last = blocks[b].end;
+    }
+    return last == h->sorted_count;
+}
+
+static bool materials_are_sound(const uint8_t *material, const checkpoint_header *h)
+{
+    for (uint64_t p = 0; p < h->count; p++)
+        if (material[p] >= h->material_count)
+            return false;
+    return true;
+}
+
+static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
+{
+    firn_particles *p = &sim->particles;
+    for (int i = 0; i < p->channel_count; i++)
+        memory_sink(&(unsigned char *){p->channel[i].data}, take(&c, h->count * 4), h->count * 4);
+    memory_sink(&(unsigned char *){p->material.data}, take(&c, h->count), h->count);
+    size_t keys = (h->count - h->sorted_count) * 8;
+    memory_sink(&(unsigned char *){sim->new_keys.data}, take(&c, keys), keys);
+    firn_block *blocks = firn_grid_blocks(&sim->grid);
+    for (uint64_t b = 0; b < h->block_count; b++) {
+        saved_block saved;
+        memcpy(&saved, take(&c, sizeof saved), sizeof saved);
+        blocks[b] = (firn_block){.coord = saved.coord, .begin = saved.begin, .end = saved.end};
+    }
+    firn_source *sources = sim->sources.data;
+    for (int i = 0; i < h->source_count; i++) {
+        saved_source saved;
+        memcpy(&saved, take(&c, sizeof saved), sizeof saved);
+        sources[i].begun = saved.begun;
+        sources[i].emitted = saved.emitted;
+        sources[i].started = saved.started != 0;
+    }
+    p->count = h->count;
+    p->next_id = h->next_id;
+    sim->sorted_count = h->sorted_count;
+    sim->grid.block_count = h->block_count;
+    sim->substep = h->substep;
+    sim->time = h->time;
+    sim->volumes_missing = h->volumes_missing != 0;
+    sim->must_sort = true;
+    sim->warm = false;
+}
+
+static firn_result load(firn_sim *sim, cursor c, firn_error *error)
+{
+    size_t size = (size_t)(c.end - c.at);
+    checkpoint_header h;
+    const void *bytes = take(&c, sizeof h);
+    if (bytes == NULL)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is too short for a checkpoint: %zu bytes",
+                         c.name, size);
+    memcpy(&h, bytes, sizeof h);
+    FIRN_TRY(check_header(sim, &h, size, c.name, error));
+    if (body_checksum(sim, &h, c) != h.checksum)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "%s is damaged: its checksum does not match; use an earlier checkpoint",
+                         c.name);
+    const uint8_t *material = c.at + h.count * 4 * (uint64_t)sim->particles.channel_count;
+    const unsigned char *blocks = material + h.count + (h.count - h.sorted_count) * 8;
+    firn_array copy = {NULL, 0};
+    FIRN_TRY(firn_array_claim(&sim->budget, &copy, h.block_count + 1, sizeof(saved_block), error));
+    memcpy(copy.data, blocks, h.block_count * sizeof(saved_block));
+    bool sound = blocks_are_sound(copy.data, &h) && materials_are_sound(material, &h) &&
+                 isfinite(h.time) && h.time >= 0.0;
+    firn_array_free(&sim->budget, &copy);
+    if (!sound)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "%s is damaged: blocks, materials or time make no sense", c.name);
+    FIRN_TRY(firn_particles_reserve(&sim->particles, h.count, error));
+    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->new_keys, h.count - h.sorted_count,
+                                sizeof(uint64_t), error));
+    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->grid.blocks, h.block_count,
+                                sizeof(firn_block), error));
+    restore(sim, &h, c);
+    return FIRN_OK;
+}
+
+firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size, firn_error *error)
+{
+    cursor c = {bytes, (const unsigned char *)bytes + size, "the checkpoint"};
+    return load(sim, c, error);
+}
+
+firn_result firn_sim_load(firn_sim *sim, const char *path, firn_error *error)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    FIRN_TRY(firn_file_read(path, SIZE_MAX, &bytes, &size, error));
+    cursor c = {bytes, (const unsigned char *)bytes + size, path};
+    firn_result result = load(sim, c, error);
+    firn_free(bytes);
+    return result;
+}

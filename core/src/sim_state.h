@@ -1,0 +1,122 @@
+/// What a simulation is made of.
+#ifndef FIRN_SIM_STATE_H
+#define FIRN_SIM_STATE_H
+
+#include "colliders.h"
+#include "grid.h"
+#include "kernels.h"
+#include "memory.h"
+#include "particles.h"
+#include "seeding.h"
+
+#include "firn/sim.h"
+
+/// Wall time is counted per stage.
+typedef enum firn_stage {
+    FIRN_STAGE_SORT,
+    FIRN_STAGE_P2G,
+    FIRN_STAGE_GRID,
+    FIRN_STAGE_SOLVE,
+    FIRN_STAGE_G2P,
+    FIRN_STAGE_EMIT,
+    FIRN_STAGE_OTHER,
+    FIRN_STAGE_END,
+} firn_stage;
+
+/// What a retry goes back to.
+typedef struct firn_snapshot {
+    firn_array channel[FIRN_CHANNEL_MAX];
+    firn_array material, blocks, sources;
+    size_t count, block_count;
+    uint32_t next_id;
+    int64_t substep;
+    double time;
+} firn_snapshot;
+
+/// Extremes over the nodes after an update.
+typedef struct firn_node_limits {
+    float speed2; // (m/s)^2, of nodes that carry a share of a particle worth noting
+    bool finite;
+} firn_node_limits;
+
+struct firn_sim {
+    firn_sim_def def;
+    firn_budget budget;
+    int thread_count;
+    const firn_kernels *kernels;
+
+    firn_particles particles;
+    size_t sorted_count; // particles that are in blocks; the others are new
+    firn_array new_keys; // uint64, block of each new particle
+    bool must_sort;
+    bool volumes_missing;
+    int since_sort; // substeps
+
+    firn_grid grid;
+    firn_materials materials;
+    firn_colliders colliders;
+    firn_array sources; // firn_source
+    int source_count;
+    firn_seeds seeds; // scratch of the emission
+
+    firn_array sums, limits;  // firn_block_sums, firn_block_limits of each block
+    firn_array node_limits;   // firn_node_limits of each node block
+    firn_array partial;       // double, sums over a node block in the solve
+    firn_array cache[FIRN_CACHE_CHANNELS];
+    firn_block_limits extremes; // of all particles now
+
+    double time; // s
+    int64_t substep;
+    bool warm; // FIRN_NODE_CHANGE holds the last solve
+    firn_snapshot snapshot;
+    firn_step_stats stats;
+    firn_progress *progress;
+    void *progress_user;
+};
+
+static inline bool firn_sim_is_implicit(const firn_sim *sim)
+{
+    return sim->def.integrator == FIRN_INTEGRATOR_IMPLICIT;
+}
+
+static inline bool firn_sim_is_apic(const firn_sim *sim)
+{
+    return sim->def.transfer == FIRN_TRANSFER_APIC;
+}
+
+/// What the kernels need to know for a substep of length dt.
+firn_pass firn_sim_pass(const firn_sim *sim, float dt);
+
+/// transfer.c: the kernels over all blocks. None of these can fail.
+void firn_transfer_to_grid(firn_sim *sim, float dt);
+void firn_transfer_to_particles(firn_sim *sim, float dt);
+void firn_transfer_measure(firn_sim *sim);
+void firn_transfer_find_volumes(firn_sim *sim);
+void firn_transfer_prepare_hessian(firn_sim *sim, float dt);
+void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
+                                 firn_node_field output);
+
+/// grid_update.c: forces and gravity become velocities, colliders are met, method.md (8), (15).
+firn_node_limits firn_grid_update(firn_sim *sim, float dt);
+/// The grid pass of the collisions alone, over velocities that a solve has changed.
+firn_node_limits firn_grid_collide(firn_sim *sim);
+
+/// implicit.c: solves (9) for the velocities that firn_grid_update has left as right-hand side.
+typedef struct firn_solve {
+    int iterations;
+    double residual; // m/s, root mean square over the mass
+    bool converged;
+} firn_solve;
+firn_solve firn_implicit_solve(firn_sim *sim, float dt);
+/// Carries the warm start over to the blocks of a new sort.
+firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
+
+/// sim.c: turns seeds into particles that wait for the next sort.
+firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t material,
+                            firn_error *error);
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
+
+/// step.c: bounds of positions in block coordinates, for sorting.
+firn_result firn_sim_sort(firn_sim *sim, firn_error *error);
+
+#endif

@@ -1,0 +1,293 @@
+/// Time: substeps as large as stays sane, each a transaction that is checked before particles move,
+/// and a call that starts again with smaller steps when the physics left the sane range.
+#include "sim_state.h"
+
+#include <math.h>
+#include <string.h>
+
+// Positions may reach this far out of their block before the next sort, in cells.
+#define DRIFT_LOW (-1.0f)
+#define DRIFT_HIGH 5.0f
+
+enum {
+    SORT_INTERVAL = 20, // substeps; cells lose their order and with it speed, never correctness
+};
+
+/// One attempt at a call of firn_sim_step.
+typedef struct attempt {
+    firn_sim *sim;
+    double begin, end; // s
+    double shrink;     // factor on every bound of the step
+    double ceiling;    // s, the last step that went well may grow only slowly
+    double mark;       // s of wall time, for the stages
+    const char *cause; // of the last rejected substep
+    double value;      // that goes with the cause
+} attempt;
+
+static void count_time(attempt *a, firn_stage stage)
+{
+    double now = firn_seconds();
+    a->sim->stats.seconds[stage] += now - a->mark;
+    a->mark = now;
+}
+
+firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
+{
+    firn_bounds bounds = {sim->def.domain_lower, sim->def.domain_upper};
+    FIRN_TRY(firn_grid_sort(&sim->grid, &sim->particles, &bounds, sim->new_keys.data,
+                            sim->sorted_count, sim->thread_count, error));
+    sim->sorted_count = sim->particles.count;
+    sim->must_sort = false;
+    sim->since_sort = 0;
+    return FIRN_OK;
+}
+
+// Claims all that a substep needs; after this nothing in it can fail for want of memory.
+static firn_result reserve(firn_sim *sim, firn_error *error)
+{
+    firn_budget *budget = &sim->budget;
+    size_t blocks = sim->grid.block_count, node_blocks = sim->grid.node_block_count;
+    FIRN_TRY(firn_array_claim(budget, &sim->sums, blocks, sizeof(firn_block_sums), error));
+    FIRN_TRY(firn_array_claim(budget, &sim->limits, blocks, sizeof(firn_block_limits), error));
+    FIRN_TRY(firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits),
+                              error));
+    if (!firn_sim_is_implicit(sim))
+        return FIRN_OK;
+    FIRN_TRY(firn_array_claim(budget, &sim->partial, node_blocks, sizeof(double), error));
+    size_t padded = sim->particles.count + FIRN_PADDING;
+    for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
+        FIRN_TRY(firn_array_claim(budget, &sim->cache[c], padded, sizeof(float), error));
+    return FIRN_OK;
+}
+
+// Brings particles and grid into the state that a substep starts from.
+static firn_result arrange(attempt *a, firn_error *error)
+{
+    firn_sim *sim = a->sim;
+    bool drifted = sim->extremes.low < DRIFT_LOW || sim->extremes.high >= DRIFT_HIGH;
+    bool sorting = sim->must_sort || drifted || sim->since_sort >= SORT_INTERVAL;
+    if (sorting)
+        FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
+                                           : firn_sim_sort(sim, error));
+    FIRN_TRY(reserve(sim, error));
+    if (sim->volumes_missing && sim->particles.count > 0) {
+        firn_transfer_find_volumes(sim);
+        sim->volumes_missing = false;
+        sorting = true;
+    }
+    if (sorting)
+        firn_transfer_measure(sim);
+    count_time(a, FIRN_STAGE_SORT);
+    return FIRN_OK;
+}
+
+static firn_result emit(attempt *a, firn_error *error)
+{
+    firn_sim *sim = a->sim;
+    firn_source *sources = sim->sources.data;
+    for (int i = 0; i < sim->source_count; i++)
+        if (sources[i].alive)
+            FIRN_TRY(firn_sim_emit(sim, &sources[i], error));
+    count_time(a, FIRN_STAGE_EMIT);
+    return FIRN_OK;
+}
+
+// The largest step that all bounds allow, and an even share of what is left, method.md (17).
+static double choose_dt(const attempt *a)
+{
+    const firn_sim *sim = a->sim;
+    const firn_sim_def *def = &sim->def;
+    double h = def->cell_size, left = a->end - sim->time;
+    double speed = sqrt((double)sim->extremes.speed2) +
+                   (double)firn_colliders_max_speed(&sim->colliders, sim->time, a->end);
+    double dt = def->dt_max;
+    if (speed * dt > def->cfl * h)
+        dt = def->cfl * h / speed;
+    double wave = sqrt((double)sim->extremes.wave2);
+    if (!firn_sim_is_implicit(sim) && wave * dt > def->wave_cfl * h)
+        dt = def->wave_cfl * h / wave;
+    dt = a->shrink * fmax(dt, def->dt_min);
+    dt = fmin(dt, a->ceiling);
+    return left / fmax(1.0, ceil(left / dt - 1e-6));
+}
+
+static bool reject(attempt *a, const char *cause, double value)
+{
+    a->cause = cause;
+    a->value = value;
+    return false;
+}
+
+static bool sane(attempt *a, firn_node_limits limits, float dt)
+{
+    if (!limits.finite)
+        return reject(a, "velocities are no longer finite numbers; fastest node before that, m/s",
+                      sqrt((double)a->sim->extremes.speed2));
+    // More than a cell in a step and the kernels would read past their tiles.
+    double speed = sqrt((double)limits.speed2);
+    if (speed * dt > a->sim->def.cell_size)
+        return reject(a, "snow would cross more than a cell in a substep, at m/s", speed);
+    return true;
+}
+
+// Everything up to the point where particles change; false when the result must not be used.
+static bool try_substep(attempt *a, float dt)
+{
+    firn_sim *sim = a->sim;
+    firn_colliders_prepare(&sim->colliders, sim->time, dt);
+    firn_transfer_to_grid(sim, dt);
+    count_time(a, FIRN_STAGE_P2G);
+    firn_node_limits limits = firn_grid_update(sim, dt);
+    count_time(a, FIRN_STAGE_GRID);
+    sim->stats.iterations = 0;
+    sim->stats.residual = 0.0;
+    if (firn_sim_is_implicit(sim)) {
+        if (!limits.finite)
+            return sane(a, limits, dt);
+        firn_solve solve = firn_implicit_solve(sim, dt);
+        sim->stats.iterations = solve.iterations;
+        sim->stats.residual = solve.residual;
+        limits = firn_grid_collide(sim);
+        count_time(a, FIRN_STAGE_SOLVE);
+        if (!solve.converged)
+            return reject(a, "the implicit solve did not converge; residual, m/s", solve.residual);
+    }
+    return sane(a, limits, dt);
+}
+
+static void finish_substep(attempt *a, double dt, int rejected)
+{
+    firn_sim *sim = a->sim;
+    firn_transfer_to_particles(sim, (float)dt);
+    count_time(a, FIRN_STAGE_G2P);
+    // The last substep of a call ends on the time asked for, free of rounding.
+    sim->time = a->end - sim->time <= dt * (1.0 + 1e-9) ? a->end : sim->time + dt;
+    sim->substep++;
+    sim->since_sort++;
+    firn_step_stats *stats = &sim->stats;
+    stats->time = sim->time;
+    stats->dt = dt;
+    stats->progress = (sim->time - a->begin) / (a->end - a->begin);
+    stats->substep = sim->substep;
+    stats->rejected = rejected;
+    stats->max_speed = sqrt((double)sim->extremes.speed2);
+    stats->particles = sim->particles.count;
+    stats->blocks = sim->grid.node_block_count;
+    stats->bytes = sim->budget.used;
+}
+
+static firn_result substep(attempt *a, firn_error *error)
+{
+    firn_sim *sim = a->sim;
+    memset(sim->stats.seconds, 0, sizeof sim->stats.seconds);
+    a->mark = firn_seconds();
+    FIRN_TRY(emit(a, error));
+    FIRN_TRY(arrange(a, error));
+    if (!(sim->extremes.speed2 <= sim->def.speed_limit * sim->def.speed_limit))
+        return firn_fail(error, FIRN_ERR_DIVERGED,
+                         "the simulation diverged at %.6f s: a particle moves at %g m/s, beyond "
+                         "the speed limit of %g m/s; use smaller steps (dt_max, wave_cfl) or "
+                         "softer snow",
+                         sim->time, sqrt((double)sim->extremes.speed2),
+                         (double)sim->def.speed_limit);
+    double dt = choose_dt(a);
+    for (int rejected = 0;; rejected++) {
+        if (try_substep(a, (float)dt)) {
+            finish_substep(a, dt, rejected);
+            a->ceiling = rejected > 0 ? 1.5 * dt : 2.0 * a->ceiling;
+            return FIRN_OK;
+        }
+        dt *= 0.5;
+        a->ceiling = dt;
+        if (dt < a->shrink * (double)sim->def.dt_min)
+            return firn_fail(error, FIRN_ERR_DIVERGED,
+                             "the simulation diverged at %.6f s: %s %g, with a substep of %g s "
+                             "that must not become smaller; lower dt_min, soften the snow or "
+                             "slow the colliders down",
+                             sim->time, a->cause, a->value, 2.0 * dt);
+    }
+}
+
+static firn_result run(attempt *a, firn_error *error)
+{
+    firn_sim *sim = a->sim;
+    a->ceiling = (double)sim->def.dt_max;
+    sim->must_sort = true;
+    sim->warm = false;
+    while (sim->time < a->end) {
+        FIRN_TRY(substep(a, error));
+        if (sim->progress != NULL && !sim->progress(&sim->stats, sim->progress_user))
+            return firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
+    }
+    return FIRN_OK;
+}
+
+static firn_result copy_array(firn_sim *sim, firn_array *to, const firn_array *from, size_t bytes,
+                              firn_error *error)
+{
+    FIRN_TRY(firn_array_claim(&sim->budget, to, bytes, 1, error));
+    if (bytes > 0)
+        memcpy(to->data, from->data, bytes);
+    return FIRN_OK;
+}
+
+static firn_result take_snapshot(firn_sim *sim, firn_error *error)
+{
+    firn_snapshot *s = &sim->snapshot;
+    const firn_particles *p = &sim->particles;
+    for (int c = 0; c < p->channel_count; c++)
+        FIRN_TRY(copy_array(sim, &s->channel[c], &p->channel[c], p->count * sizeof(float), error));
+    FIRN_TRY(copy_array(sim, &s->material, &p->material, p->count, error));
+    FIRN_TRY(copy_array(sim, &s->blocks, &sim->grid.blocks,
+                        sim->grid.block_count * sizeof(firn_block), error));
+    FIRN_TRY(copy_array(sim, &s->sources, &sim->sources,
+                        (size_t)sim->source_count * sizeof(firn_source), error));
+    s->count = p->count;
+    s->block_count = sim->grid.block_count;
+    s->next_id = p->next_id;
+    s->substep = sim->substep;
+    s->time = sim->time;
+    return FIRN_OK;
+}
+
+// Every array is at least as large as when the snapshot was taken, so this cannot fail.
+static void restore_snapshot(firn_sim *sim)
+{
+    const firn_snapshot *s = &sim->snapshot;
+    firn_particles *p = &sim->particles;
+    for (int c = 0; c < p->channel_count; c++)
+        memcpy(p->channel[c].data, s->channel[c].data, s->count * sizeof(float));
+    memcpy(p->material.data, s->material.data, s->count);
+    memcpy(sim->grid.blocks.data, s->blocks.data, s->block_count * sizeof(firn_block));
+    memcpy(sim->sources.data, s->sources.data, (size_t)sim->source_count * sizeof(firn_source));
+    p->count = sim->sorted_count = s->count;
+    p->next_id = s->next_id;
+    sim->grid.block_count = s->block_count;
+    sim->substep = s->substep;
+    sim->time = s->time;
+    sim->must_sort = true;
+}
+
+firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error)
+{
+    if (!(seconds > 0.0) || !(seconds < 1e6))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "cannot step by %g s; the time must be above zero and below 1e6 s",
+                         seconds);
+    attempt a = {.sim = sim, .begin = sim->time, .end = sim->time + seconds, .shrink = 1.0};
+    // New particles are put into blocks first, so that the snapshot has no loose ends.
+    a.mark = firn_seconds();
+    FIRN_TRY(emit(&a, error));
+    FIRN_TRY(firn_sim_sort(sim, error));
+    if (sim->def.retries > 0)
+        FIRN_TRY(take_snapshot(sim, error));
+    firn_result result = run(&a, error);
+    for (int i = 0; result == FIRN_ERR_DIVERGED && i < sim->def.retries; i++) {
+        restore_snapshot(sim);
+        a.shrink *= 0.5;
+        result = run(&a, error);
+    }
+    if (result == FIRN_ERR_DIVERGED && sim->def.retries > 0)
+        restore_snapshot(sim);
+    return result;
+}
