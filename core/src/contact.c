@@ -101,26 +101,27 @@ static void add_to_two(node *n, constraint c, firn_vec3 before)
     n->contact.state = FIRN_NODE_STUCK;
 }
 
-static void touch(node *n, const firn_collider *collider, firn_vec3 position)
+// Lets a node meet a collider; false when it is left alone.
+static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
 {
     firn_distance d = firn_collider_distance(collider, position);
     if (!(d.value <= 0.0f))
-        return;
+        return false;
     firn_vec3 surface_velocity = firn_collider_velocity(collider, position);
     float steep = firn_length(d.gradient);
     if (steep < FLAT_GRADIENT) {
         n->contact.velocity = surface_velocity;
         n->contact.state = FIRN_NODE_STUCK;
-        return;
+        return true;
     }
     firn_vec3 normal = firn_scale(1.0f / steep, d.gradient), before = n->contact.velocity;
     impact hit = strike(&collider->def, before, surface_velocity, normal);
     if (hit.state == FIRN_NODE_FREE)
-        return;
+        return false;
     n->contact.velocity = hit.velocity;
     if (hit.state == FIRN_NODE_STUCK || n->contact.state == FIRN_NODE_STUCK) {
         n->contact.state = FIRN_NODE_STUCK;
-        return;
+        return true;
     }
     constraint c = {normal, firn_dot(hit.velocity, normal),
                     collider->def.contact == FIRN_CONTACT_SEPARATE};
@@ -130,14 +131,20 @@ static void touch(node *n, const firn_collider *collider, firn_vec3 position)
         add_to_one(n, c);
     else
         add_to_two(n, c, before);
+    return true;
 }
 
 firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
                                             firn_vec3 position, firn_vec3 velocity)
 {
     node n = {.contact = {.velocity = velocity, .state = FIRN_NODE_FREE}};
+    int contacts = 0;
     for (int i = 0; i < near->count; i++)
-        touch(&n, collider_at(colliders, near, i), position);
+        contacts += touch(&n, collider_at(colliders, near, i), position);
+    // What one surface has done may lead back into another that had let go.
+    if (contacts > 1)
+        for (int i = 0; i < near->count; i++)
+            touch(&n, collider_at(colliders, near, i), position);
     return n.contact;
 }
 
