@@ -1,3 +1,3 @@
-foreach(part noise seeding)
+foreach(part field noise seeding)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()

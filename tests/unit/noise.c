@@ -1,10 +1,11 @@
 #include "noise.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 static void noise_stays_between_minus_one_and_one_and_uses_the_range(void **state)
 {

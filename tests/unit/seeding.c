@@ -1,12 +1,13 @@
 #include "seeding.h"
 
-#include <cmocka.h>
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 // A source with its surroundings; opened by the test, closed by finish.
 typedef struct scene {
