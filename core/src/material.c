@@ -54,7 +54,7 @@ static const struct {
      .critical_compression = 3.0e-2f, .critical_stretch = 1.0e-2f},
     {{"wet", "Heavy with water: bends far before it breaks, falls in large chunks and plops"},
      .density = 550.0f, .critical_compression = 4.5e-2f, .critical_stretch = 1.5e-2f},
-    {{"icy", "Frozen crust: stiff and brittle, holds its shape and then shatters into sharp pieces"},
+    {{"icy", "Frozen crust: stiff and brittle, holds its shape, then shatters into sharp pieces"},
      .density = 600.0f, .young_modulus = 4.0e5f, .hardening = 15.0f, .jp_min = 0.4f,
      .jp_max = 5.0f},
     {{"muddy", "Slush: soft and ductile, smears and sags instead of breaking"},

@@ -2,7 +2,8 @@
 /// panels and manual pages are all read from it.
 ///
 ///     static const firn_param sim_params[] = {
-///         {FIRN_PARAM(firn_sim_def, cell_size), FIRN_FLOAT, {0.02}, 1e-4, 1.0, "m", "Edge of a cell"},
+///         {FIRN_PARAM(firn_sim_def, cell_size), FIRN_FLOAT, {0.02}, 1e-4, 1.0, "m",
+///          "Edge of a cell"},
 ///     };
 #ifndef FIRN_PARAMS_H
 #define FIRN_PARAMS_H
