@@ -30,9 +30,9 @@ typedef struct firn_source {
 
 /// What a source needs to know of its simulation.
 typedef struct firn_seeding {
-    float cell_size;   // m
-    float density;     // kg/m^3, of the source's material
-    firn_vec3 up;      // unit, against gravity; zero without gravity
+    float cell_size; // m
+    float density;   // kg/m^3, of the source's material
+    firn_vec3 up;    // unit, against gravity; zero without gravity
 } firn_seeding;
 
 /// Appends what the source emits up to time, at the positions the snow has at that time, and moves
