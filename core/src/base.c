@@ -109,7 +109,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 uint64_t firn_hash64(const void *bytes, size_t size, uint64_t seed)
 {
     const unsigned char *at = bytes;
-    uint64_t hash = mix(seed ^ 0xD6E8FEB86659FD93u, size + 0xA0761D6478BD642Fu);
+    // mix uses odd factors: twice the size keeps neighboring lengths apart.
+    uint64_t hash = mix(seed ^ 0xD6E8FEB86659FD93u, 2 * (uint64_t)size + 0xA0761D6478BD642Fu);
     for (; size >= 8; size -= 8, at += 8) {
         uint64_t word;
         memcpy(&word, at, sizeof word);

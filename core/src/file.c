@@ -62,8 +62,8 @@ firn_result firn_fail_errno(firn_error *error, int errno_value, const char *acti
 static bool write_all(int descriptor, const unsigned char *bytes, size_t size, off_t offset)
 {
     while (size > 0) {
-        ssize_t written = offset < 0 ? write(descriptor, bytes, size)
-                                     : pwrite(descriptor, bytes, size, offset);
+        ssize_t written =
+            offset < 0 ? write(descriptor, bytes, size) : pwrite(descriptor, bytes, size, offset);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0) {
@@ -94,9 +94,8 @@ static bool temporary_name(firn_file_writer *file)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t seed[3] = {(uint64_t)now.tv_nsec, (uint64_t)(uintptr_t)file, (uint64_t)now.tv_sec};
-    int length = snprintf(file->temporary, sizeof file->temporary, "%s.tmp.%s.%ld.%08x",
-                          file->path, host, (long)getpid(),
-                          (unsigned)firn_hash64(seed, sizeof seed, 0));
+    int length = snprintf(file->temporary, sizeof file->temporary, "%s.tmp.%s.%ld.%08x", file->path,
+                          host, (long)getpid(), (unsigned)firn_hash64(seed, sizeof seed, 0));
     return length > 0 && (size_t)length < sizeof file->temporary;
 }
 

@@ -41,7 +41,7 @@ static const firn_param material_params[] = {
 // thresholds lead from powdery to chunky, hardening and stiffness from muddy to icy.
 static const struct {
     firn_material_preset preset;
-    float density, young_modulus, hardening, critical_compression, critical_stretch, jp_min;
+    float density, young_modulus, hardening, critical_compression, critical_stretch, jp_min, jp_max;
 } presets[] = {
     {{"paper", "The reference snow of Stomakhin et al. 2013, Table 2: breaks into chunks and loose "
                "snow, a good start for anything"}, .density = 0.0f},
@@ -54,8 +54,9 @@ static const struct {
      .critical_compression = 3.0e-2f, .critical_stretch = 1.0e-2f},
     {{"wet", "Heavy with water: bends far before it breaks, falls in large chunks and plops"},
      .density = 550.0f, .critical_compression = 4.5e-2f, .critical_stretch = 1.5e-2f},
-    {{"icy", "Frozen crust: stiff and brittle, holds its shape and then shatters into sharp pieces"},
-     .density = 600.0f, .young_modulus = 4.0e5f, .hardening = 15.0f, .jp_min = 0.4f},
+    {{"icy", "Frozen crust: stiff and brittle, holds its shape, then shatters into sharp pieces"},
+     .density = 600.0f, .young_modulus = 4.0e5f, .hardening = 15.0f, .jp_min = 0.4f,
+     .jp_max = 5.0f},
     {{"muddy", "Slush: soft and ductile, smears and sags instead of breaking"},
      .density = 600.0f, .young_modulus = 4.8e4f, .hardening = 5.0f},
 };
@@ -97,6 +98,7 @@ firn_result firn_material_def_preset(const char *name, firn_material_def *def, f
         override(&def->critical_compression, presets[i].critical_compression);
         override(&def->critical_stretch, presets[i].critical_stretch);
         override(&def->jp_min, presets[i].jp_min);
+        override(&def->jp_max, presets[i].jp_max);
         return FIRN_OK;
     }
     return firn_fail(error, FIRN_ERR_NOT_FOUND,

@@ -26,15 +26,15 @@ typedef enum firn_contact {
 
 typedef struct firn_collider_def {
     uint32_t cookie;
-    int shape;                      // firn_shape
-    firn_vec3 half_size;            // m
-    float radius;                   // m
-    firn_transform pose;            // where the shape stands until it is moved
-    int contact;                    // firn_contact
-    float friction;                 // Coulomb's mu
-    float restitution;              // 0 keeps nothing of the normal speed, 1 all
-    float offset;                   // m, grows the surface outward
-    double active_from, active_to;  // s, simulated time in which it collides
+    int shape;                       // firn_shape
+    firn_vec3 half_size;             // m
+    float radius;                    // m
+    firn_transform pose;             // where the shape stands until it is moved
+    int contact;                     // firn_contact
+    float friction;                  // Coulomb's mu
+    float restitution;               // 0 keeps nothing of the normal speed, 1 all
+    float offset;                    // m, grows the surface outward
+    double active_from, active_to;   // s, simulated time in which it collides
     const firn_level_set *level_set; // for FIRN_SHAPE_LEVEL_SET; the arrays must outlive its use
 } firn_collider_def;
 
@@ -65,9 +65,9 @@ typedef struct firn_pose_key {
 
 /// A deforming surface at a time, in world space, with the velocity of its points.
 typedef struct firn_surface_key {
-    double time; // s
-    const firn_level_set *level_set;     // borrowed until the next keys or the collider's end
-    const firn_velocity_grid *velocity;  // borrowed likewise; NULL: at rest
+    double time;                        // s
+    const firn_level_set *level_set;    // borrowed until the next keys or the collider's end
+    const firn_velocity_grid *velocity; // borrowed likewise; NULL: at rest
 } firn_surface_key;
 
 typedef struct firn_collider_id {

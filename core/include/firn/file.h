@@ -21,8 +21,7 @@ enum { FIRN_PATH_SIZE = 4096 };
 typedef struct firn_file_writer firn_file_writer;
 
 /// Opens a temporary file in the directory of path.
-FIRN_API firn_result firn_file_create(const char *path, firn_file_writer **file,
-                                      firn_error *error);
+FIRN_API firn_result firn_file_create(const char *path, firn_file_writer **file, firn_error *error);
 
 /// Appends bytes. A failure is kept and reported by commit; later writes do nothing.
 FIRN_API void firn_file_write(firn_file_writer *file, const void *bytes, size_t size);

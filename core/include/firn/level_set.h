@@ -36,7 +36,7 @@ typedef struct firn_level_set {
 /// Velocity of the surface, where it is known; zero elsewhere.
 typedef struct firn_velocity_grid {
     firn_transform map;
-    size_t leaf_count;            // 0: no velocities
+    size_t leaf_count;             // 0: no velocities
     const firn_coord *leaf_origin; // voxels, multiples of 8
     const firn_vec3 *values;       // m/s, 512 for each leaf
 } firn_velocity_grid;

@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct firn_material_def {
     uint32_t cookie;
-    float density;              // kg/m^3, initial
-    float young_modulus;        // Pa, initial
+    float density;       // kg/m^3, initial
+    float young_modulus; // Pa, initial
     float poisson_ratio;
     float hardening;            // xi
     float critical_compression; // theta_c

@@ -2,7 +2,8 @@
 /// panels and manual pages are all read from it.
 ///
 ///     static const firn_param sim_params[] = {
-///         {FIRN_PARAM(firn_sim_def, cell_size), FIRN_FLOAT, {0.02}, 1e-4, 1.0, "m", "Edge of a cell"},
+///         {FIRN_PARAM(firn_sim_def, cell_size), FIRN_FLOAT, {0.02}, 1e-4, 1.0, "m",
+///          "Edge of a cell"},
 ///     };
 #ifndef FIRN_PARAMS_H
 #define FIRN_PARAMS_H
@@ -61,8 +62,8 @@ FIRN_API int firn_param_components(const firn_param *param);
 
 /// Reads or writes a field as numbers (a choice as its index); set checks the range.
 FIRN_API void firn_param_get(const firn_param *param, const void *settings, double values[3]);
-FIRN_API firn_result firn_param_set(const firn_param *param, void *settings,
-                                    const double values[3], firn_error *error);
+FIRN_API firn_result firn_param_set(const firn_param *param, void *settings, const double values[3],
+                                    firn_error *error);
 
 /// Sets a field from text: "0.02", "0 -9.81 0", "true" or the name of a choice.
 FIRN_API firn_result firn_param_parse(const firn_param *param, void *settings, const char *text,

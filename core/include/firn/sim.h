@@ -26,25 +26,25 @@ typedef enum firn_volume { FIRN_VOLUME_SEED, FIRN_VOLUME_GRID } firn_volume;
 
 typedef struct firn_sim_def {
     uint32_t cookie;
-    float cell_size;        // m
-    firn_vec3 gravity;      // m/s^2
-    int kernel;             // firn_kernel
-    int transfer;           // firn_transfer
-    int integrator;         // firn_integrator
-    int volume;             // firn_volume
-    float beta;             // of the implicit step: 0.5 trapezoidal, 1 backward Euler
-    float flip_ratio;       // FLIP share kept in flip_reference_dt
+    float cell_size;         // m
+    firn_vec3 gravity;       // m/s^2
+    int kernel;              // firn_kernel
+    int transfer;            // firn_transfer
+    int integrator;          // firn_integrator
+    int volume;              // firn_volume
+    float beta;              // of the implicit step: 0.5 trapezoidal, 1 backward Euler
+    float flip_ratio;        // FLIP share kept in flip_reference_dt
     float flip_reference_dt; // s
-    float dt_min, dt_max;   // s
-    float cfl;              // cells a particle may cross in a substep
-    float wave_cfl;         // cells an elastic wave may cross in an explicit substep
-    float tolerance;        // m/s, of the implicit solve
-    int max_iterations;     // of the implicit solve
-    float speed_limit;      // m/s, faster snow means that the simulation diverged
-    int retries;            // how often a diverged call starts again with half the step
+    float dt_min, dt_max;    // s
+    float cfl;               // cells a particle may cross in a substep
+    float wave_cfl;          // cells an elastic wave may cross in an explicit substep
+    float tolerance;         // m/s, of the implicit solve
+    int max_iterations;      // of the implicit solve
+    float speed_limit;       // m/s, faster snow means that the simulation diverged
+    int retries;             // how often a diverged call starts again with half the step
     firn_vec3 domain_lower, domain_upper; // m, particles beyond are removed
-    int thread_count;       // 0 uses every core
-    double memory_limit;    // MB, 0: none
+    int thread_count;                     // 0 uses every core
+    double memory_limit;                  // MB, 0: none
 } firn_sim_def;
 
 FIRN_API void firn_sim_def_reset(firn_sim_def *def, size_t size);
@@ -89,19 +89,19 @@ FIRN_API firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id
 /// What one substep did.
 enum { FIRN_STAGE_COUNT = 8 };
 typedef struct firn_step_stats {
-    double time;          // s, simulated, at the end of the substep
-    double dt;            // s
-    double progress;      // 0 to 1, within the call
-    int64_t substep;      // number since the simulation began
-    int iterations;       // of the implicit solve
-    int rejected;         // smaller steps that had to be tried first
-    double residual;      // m/s
+    double time;                        // s, simulated, at the end of the substep
+    double dt;                          // s
+    double progress;                    // 0 to 1, within the call
+    int64_t substep;                    // number since the simulation began
+    int iterations;                     // of the implicit solve
+    int rejected;                       // smaller steps that had to be tried first
+    double residual;                    // m/s
     double kinetic, elastic, potential; // J, of the particles at the start of the substep
-    double max_speed;     // m/s
+    double max_speed;                   // m/s
     double mean_jp, min_jp;
     size_t particles;
-    size_t blocks;        // of 4^3 grid nodes
-    size_t bytes;         // held by the simulation
+    size_t blocks;                    // of 4^3 grid nodes
+    size_t bytes;                     // held by the simulation
     double seconds[FIRN_STAGE_COUNT]; // wall time of each stage, see firn_stage_name
 } firn_step_stats;
 
@@ -128,12 +128,12 @@ FIRN_API firn_step_stats firn_sim_stats(const firn_sim *sim);
 /// the simulation changes. Vectors are read with firn_sim_read.
 typedef struct firn_particle_view {
     size_t count;
-    const uint32_t *id;       // unique, never reused
-    const uint8_t *material;  // index of the material, in order of addition; 0: default
-    const float *mass;        // kg
-    const float *volume;      // m^3, initial
-    const float *stiffness;   // factor on Young's modulus
-    const float *jp;          // plastic volume ratio J_P
+    const uint32_t *id;      // unique, never reused
+    const uint8_t *material; // index of the material, in order of addition; 0: default
+    const float *mass;       // kg
+    const float *volume;     // m^3, initial
+    const float *stiffness;  // factor on Young's modulus
+    const float *jp;         // plastic volume ratio J_P
 } firn_particle_view;
 FIRN_API firn_particle_view firn_sim_particles(const firn_sim *sim);
 

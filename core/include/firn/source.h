@@ -20,10 +20,10 @@ typedef enum firn_region {
 
 typedef struct firn_source_def {
     uint32_t cookie;
-    int region;          // firn_region
-    firn_vec3 center;    // m
-    float radius;        // m, of the sphere
-    firn_vec3 half_size; // m, of the box
+    int region;                      // firn_region
+    firn_vec3 center;                // m
+    float radius;                    // m, of the sphere
+    firn_vec3 half_size;             // m, of the box
     const firn_level_set *level_set; // in world space; borrowed while the source emits
 
     float particles_per_cell; // the lattice has this many points in a grid cell
@@ -35,22 +35,22 @@ typedef struct firn_source_def {
     double start, end;          // s; fills at start, goes on emitting along velocity until end
     firn_material_id material;
 
-    float stiffness_noise;   // amplitude, relative: 0.5 varies between 0.5 and 1.5
-    float density_noise;     // amplitude, relative
-    float noise_scale;       // m, size of the lumps
-    float shell_thickness;   // m, of the layer under the whole surface; 0: none
-    float shell_stiffness;   // factor in the shell
-    float shell_density;     // factor in the shell
-    float crust_depth;       // m, of the layer that the sky sees; 0: none
-    float crust_stiffness;   // factor in the crust
-    float crust_density;     // factor in the crust
+    float stiffness_noise; // amplitude, relative: 0.5 varies between 0.5 and 1.5
+    float density_noise;   // amplitude, relative
+    float noise_scale;     // m, size of the lumps
+    float shell_thickness; // m, of the layer under the whole surface; 0: none
+    float shell_stiffness; // factor in the shell
+    float shell_density;   // factor in the shell
+    float crust_depth;     // m, of the layer that the sky sees; 0: none
+    float crust_stiffness; // factor in the crust
+    float crust_density;   // factor in the crust
 
     // FIRN_REGION_POINTS: arrays of point_count entries, copied; all but points may be NULL.
     size_t point_count;
-    const firn_vec3 *points;          // m
-    const firn_vec3 *point_velocity;  // m/s
-    const float *point_mass;          // kg; NULL: density * volume, the volume from the grid
-    const float *point_jp;            // plastic volume ratio
+    const firn_vec3 *points;         // m
+    const firn_vec3 *point_velocity; // m/s
+    const float *point_mass;         // kg; NULL: density * volume, the volume from the grid
+    const float *point_jp;           // plastic volume ratio
 } firn_source_def;
 
 FIRN_API void firn_source_def_reset(firn_source_def *def, size_t size);

@@ -182,8 +182,8 @@ static inline firn_vec3 firn_transform_point(firn_transform t, firn_vec3 local)
 
 static inline firn_vec3 firn_transform_point_inverse(firn_transform t, firn_vec3 world)
 {
-    return firn_scale(1.0f / t.scale, firn_rotate(firn_quat_conjugate(t.rotation),
-                                                  firn_sub(world, t.translation)));
+    return firn_scale(1.0f / t.scale,
+                      firn_rotate(firn_quat_conjugate(t.rotation), firn_sub(world, t.translation)));
 }
 
 #ifdef __cplusplus
