@@ -116,7 +116,8 @@ static inline ref_svd ref_svd_of(ref_mat f)
             svd.v.m[i][2] = -svd.v.m[i][2];
     ref_mat fv = ref_mul(f, svd.v);
     for (int j = 0; j < 2; j++) {
-        svd.s[j] = sqrt(fv.m[0][j] * fv.m[0][j] + fv.m[1][j] * fv.m[1][j] + fv.m[2][j] * fv.m[2][j]);
+        svd.s[j] =
+            sqrt(fv.m[0][j] * fv.m[0][j] + fv.m[1][j] * fv.m[1][j] + fv.m[2][j] * fv.m[2][j]);
         for (int i = 0; i < 3; i++)
             svd.u.m[i][j] = fv.m[i][j] / svd.s[j];
     }
