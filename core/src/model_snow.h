@@ -19,8 +19,8 @@
 #define FIRN_SNOW_YIELD_SLACK 2e-6f
 
 /// Singular values for which B has enough digits; beyond, the return map takes them from the SVD.
-#define FIRN_SNOW_MODERATE_LOW 0.4f
-#define FIRN_SNOW_MODERATE_HIGH 2.5f
+#define FIRN_SNOW_MODERATE_LOW 0.5f
+#define FIRN_SNOW_MODERATE_HIGH 1.75f
 
 typedef struct firn_snow_moduli {
     firn_fx mu, lambda; // Pa
