@@ -13,13 +13,14 @@
 /// Beyond exp(30), or below exp(-30), hardening changes nothing but the chance of an overflow.
 #define FIRN_SNOW_HARDENING_LIMIT 30.0f
 
-/// How far a squared singular value may pass its limit before it counts as yielding: above the
-/// rounding of the test, so that what the return map has produced does not yield again.
+/// How far a squared singular value may pass its limit before it counts as yielding, relative to
+/// the squared upper limit: above the rounding of the test, so that what the return map has
+/// produced does not yield again.
 #define FIRN_SNOW_YIELD_SLACK 2e-6f
 
 /// Singular values for which B has enough digits; beyond, the return map takes them from the SVD.
-#define FIRN_SNOW_MODERATE_LOW 0.4f
-#define FIRN_SNOW_MODERATE_HIGH 2.5f
+#define FIRN_SNOW_MODERATE_LOW 0.5f
+#define FIRN_SNOW_MODERATE_HIGH 1.75f
 
 typedef struct firn_snow_moduli {
     firn_fx mu, lambda; // Pa
@@ -83,6 +84,28 @@ static inline firn_fx3 firn_snow_eigenvalues(firn_fs3 b)
     l.z = mean - p * firn_snow_trisect(firn_fx_sqrt(0.5f - 0.5f * r));
     l.y = firn_fx_clamp(3.0f * mean - l.x - l.z, l.z, l.x);
     return l;
+}
+
+/// The closer pair of eigenvalues again, with all digits: what remains of B - middle of the pair
+/// when the part of the third eigenvalue is taken off has their half distance as its norm. Limits
+/// have a kink, and plastic flow leads right there: two singular values at the same limit.
+static inline firn_fx3 firn_snow_separate_pair(firn_fs3 b, firn_fx3 l)
+{
+    firn_ix top_alone = l.x - l.y > l.y - l.z;
+    firn_fx alone = firn_fx_select(top_alone, l.x, l.z);
+    firn_fx near = firn_fx_select(top_alone, l.z, l.x);
+    firn_fx middle = 0.5f * (l.y + near);
+    firn_fx half = 0.5f * (l.y - near);
+    firn_fx far = alone - middle;
+    firn_fs3 d = firn_fs3_add_scalar(b, -middle);
+    // far times the projector onto the lone eigenvector
+    firn_fs3 part = firn_fs3_add_scalar(firn_fs3_mul_commuting(d, d), -half * half);
+    firn_fx scale = -far / firn_fx_max(firn_fx_set(1e-30f), far * far - half * half);
+    firn_fs3 rest = firn_fs3_add(d, firn_fs3_scale(scale, part));
+    half = firn_fx_sqrt(0.5f * firn_fs3_norm2(rest));
+    return (firn_fx3){firn_fx_select(top_alone, l.x, middle + half),
+                      firn_fx_select(top_alone, middle + half, middle - half),
+                      firn_fx_select(top_alone, middle - half, l.z)};
 }
 
 /// Eigenvalues of s = sqrt(I + B) from those of B; the last takes the sign of det F.
@@ -255,15 +278,16 @@ static inline void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_sno
     const firn_fx zero = {0};
     firn_fs3 b = firn_snow_green(f);
     firn_fx det = firn_fm3_det(*f);
-    firn_fx l_high = limits->high * limits->high - 1.0f + FIRN_SNOW_YIELD_SLACK;
-    firn_fx l_low = limits->low * limits->low - 1.0f - FIRN_SNOW_YIELD_SLACK;
+    firn_fx slack = FIRN_SNOW_YIELD_SLACK * (limits->high * limits->high);
+    firn_fx l_high = limits->high * limits->high - 1.0f + slack;
+    firn_fx l_low = limits->low * limits->low - 1.0f - slack;
 
     // The norm bounds every eigenvalue: most snow is elastic most of the time.
     firn_fx reach = firn_fx_min(l_high, -l_low);
     if (firn_ix_all((firn_fs3_norm2(b) <= reach * reach) & (det > zero)))
         return;
 
-    firn_fx3 l = firn_snow_eigenvalues(b);
+    firn_fx3 l = firn_snow_separate_pair(b, firn_snow_eigenvalues(b));
     const float low = FIRN_SNOW_MODERATE_LOW * FIRN_SNOW_MODERATE_LOW - 1.0f;
     const float high = FIRN_SNOW_MODERATE_HIGH * FIRN_SNOW_MODERATE_HIGH - 1.0f;
     firn_ix moderate = (l.z >= low) & (l.x <= high) & (det > zero);
