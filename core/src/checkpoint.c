@@ -45,17 +45,25 @@ typedef struct saved_source {
 
 static uint64_t layout_hash(const firn_sim *sim)
 {
-    const uint64_t layout[] = {(uint64_t)sim->particles.channel_count, FIRN_U,    FIRN_V, FIRN_F,
-                               FIRN_JP,   FIRN_MASS, FIRN_VOLUME, FIRN_STIFFNESS, FIRN_ID,
-                               FIRN_C,    sizeof(saved_block), sizeof(saved_source)};
+    const uint64_t layout[] = {(uint64_t)sim->particles.channel_count,
+                               FIRN_U,
+                               FIRN_V,
+                               FIRN_F,
+                               FIRN_JP,
+                               FIRN_MASS,
+                               FIRN_VOLUME,
+                               FIRN_STIFFNESS,
+                               FIRN_ID,
+                               FIRN_C,
+                               sizeof(saved_block),
+                               sizeof(saved_source)};
     return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION);
 }
 
 static uint64_t body_size(const checkpoint_header *h, int channel_count)
 {
     return h->count * ((uint64_t)channel_count * 4 + 1) + (h->count - h->sorted_count) * 8 +
-           h->block_count * sizeof(saved_block) +
-           (uint64_t)h->source_count * sizeof(saved_source);
+           h->block_count * sizeof(saved_block) + (uint64_t)h->source_count * sizeof(saved_source);
 }
 
 static checkpoint_header make_header(const firn_sim *sim)
@@ -212,8 +220,7 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
     if (h->layout != layout_hash(sim))
         return firn_fail(error, FIRN_ERR_FORMAT, "%s has another layout of particles", name);
     bool sizes = h->count <= FIRN_PARTICLE_LIMIT && h->sorted_count <= h->count &&
-                 h->block_count <= h->sorted_count &&
-                 h->total_size == size &&
+                 h->block_count <= h->sorted_count && h->total_size == size &&
                  h->total_size == sizeof *h + body_size(h, sim->particles.channel_count);
     if (!sizes)
         return firn_fail(error, FIRN_ERR_FORMAT,
@@ -323,8 +330,8 @@ static firn_result load(firn_sim *sim, cursor c, firn_error *error)
     FIRN_TRY(firn_particles_reserve(&sim->particles, h.count, error));
     FIRN_TRY(firn_array_reserve(&sim->budget, &sim->new_keys, h.count - h.sorted_count,
                                 sizeof(uint64_t), error));
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->grid.blocks, h.block_count,
-                                sizeof(firn_block), error));
+    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->grid.blocks, h.block_count, sizeof(firn_block),
+                                error));
     restore(sim, &h, c);
     return FIRN_OK;
 }

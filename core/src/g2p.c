@@ -41,8 +41,7 @@ static inline firn_block_limits group_limits(const firn_pass *pass, size_t first
     };
 }
 
-void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block,
-                          firn_block_limits *limits)
+void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits)
 {
     *limits = no_limits();
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {

@@ -82,8 +82,8 @@ void firn_block_map_renumber(firn_block_map *map, const uint64_t *sorted_keys)
 
 void firn_grid_free(firn_grid *grid)
 {
-    firn_array *arrays[] = {&grid->blocks, &grid->node_coord,  &grid->color_blocks,
-                            &grid->keys,   &grid->destination, &grid->cells,
+    firn_array *arrays[] = {&grid->blocks,   &grid->node_coord,  &grid->color_blocks,
+                            &grid->keys,     &grid->destination, &grid->cells,
                             &grid->order_of, &grid->map.entries};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(grid->budget, arrays[i]);

@@ -58,8 +58,8 @@ typedef struct firn_grid {
     firn_array field[FIRN_NODE_FIELD_COUNT];
     int color_count; // blocks of one color share no node
     size_t color_begin[FIRN_COLOR_MAX + 1];
-    firn_array color_blocks; // uint32
-    firn_block_map map;      // keys of the node blocks
+    firn_array color_blocks;                       // uint32
+    firn_block_map map;                            // keys of the node blocks
     firn_array keys, destination, cells, order_of; // scratch of the sort
 } firn_grid;
 

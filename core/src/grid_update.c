@@ -44,8 +44,8 @@ static void collide_block(const firn_sim *sim, size_t b)
     const firn_grid *grid = &sim->grid;
     firn_coord coord = ((const firn_coord *)grid->node_coord.data)[b];
     float h = grid->cell_size;
-    firn_vec3 middle = firn_add(firn_grid_node_position(grid, coord, 0),
-                                firn_vec(1.5f * h, 1.5f * h, 1.5f * h));
+    firn_vec3 middle =
+        firn_add(firn_grid_node_position(grid, coord, 0), firn_vec(1.5f * h, 1.5f * h, 1.5f * h));
     float *contacts =
         firn_sim_is_implicit(sim) ? firn_grid_nodes(grid, FIRN_NODE_CONTACT, b) : NULL;
     for (int n = 0; contacts != NULL && n < FIRN_BLOCK_FLOATS; n++)
@@ -59,10 +59,9 @@ static void collide_block(const firn_sim *sim, size_t b)
         float *v = velocity + 4 * n;
         if (!(v[3] > 0.0f))
             continue;
-        firn_node_contact contact =
-            firn_colliders_touch_node(&sim->colliders, &near,
-                                      firn_grid_node_position(grid, coord, n),
-                                      firn_vec(v[0], v[1], v[2]));
+        firn_node_contact contact = firn_colliders_touch_node(
+            &sim->colliders, &near, firn_grid_node_position(grid, coord, n),
+            firn_vec(v[0], v[1], v[2]));
         v[0] = contact.velocity.x;
         v[1] = contact.velocity.y;
         v[2] = contact.velocity.z;

@@ -99,8 +99,8 @@ static double finish_product(const solving *s, size_t b, firn_node_field input,
             out[n + k] = in[n + k] + inverse * out[n + k];
         out[n + 3] = 0.0f;
         project(contact + n, out + n);
-        sum += (double)m * (double)(in[n] * out[n] + in[n + 1] * out[n + 1] +
-                                    in[n + 2] * out[n + 2]);
+        sum +=
+            (double)m * (double)(in[n] * out[n] + in[n + 1] * out[n + 1] + in[n + 2] * out[n + 2]);
     }
     return sum;
 }
@@ -197,8 +197,7 @@ static firn_solve iterate(const solving *s)
             break;
         rr = for_blocks(s, advance, (float)alpha);
     }
-    return (firn_solve){
-        .iterations = i, .residual = sqrt(rr / s->mass), .converged = rr <= goal};
+    return (firn_solve){.iterations = i, .residual = sqrt(rr / s->mass), .converged = rr <= goal};
 }
 
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)

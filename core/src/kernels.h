@@ -37,8 +37,8 @@ typedef struct firn_pass {
     const firn_materials *materials;
     const firn_colliders *colliders;
     firn_scheme scheme;
-    float dt;         // s
-    float flip_share; // of FLIP in the new velocity, for this dt
+    float dt;                          // s
+    float flip_share;                  // of FLIP in the new velocity, for this dt
     float *cache[FIRN_CACHE_CHANNELS]; // strain of each particle, for the Hessian
     firn_node_field input, output;     // of the Hessian product
 } firn_pass;
@@ -67,8 +67,7 @@ typedef struct firn_kernels {
     /// run at the same time.
     void (*to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
     /// Moves a block's particles with the new node velocities, method.md (7)-(10).
-    void (*to_particles)(const firn_pass *pass, const firn_block *block,
-                         firn_block_limits *limits);
+    void (*to_particles)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
     /// The limits without moving anything.
     void (*measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
     /// Finds the volume of particles that have none from the mass on the nodes, method.md (2).

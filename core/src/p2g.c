@@ -19,8 +19,7 @@ FIRN_INLINE void interleave_columns(float (*out)[FIRN_LANES][4], firn_fm3 a)
 }
 
 // Stress of the group, method.md (6), and its share in the sums.
-FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n,
-                                  firn_block_sums *sums)
+FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_block_sums *sums)
 {
     firn_fx jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);

@@ -11,15 +11,15 @@
 
 /// Arrays of 4-byte values, so that sorting and checkpoints treat them alike.
 typedef enum firn_channel {
-    FIRN_U = 0,       // 3: position in the block, cells
-    FIRN_V = 3,       // 3: velocity, m/s
-    FIRN_F = 6,       // 9: elastic deformation gradient, row-major
-    FIRN_JP = 15,     // plastic volume ratio
-    FIRN_MASS,        // kg
-    FIRN_VOLUME,      // m^3, initial; 0 until it is found from the grid
-    FIRN_STIFFNESS,   // factor on Young's modulus
-    FIRN_ID,          // uint32
-    FIRN_C,           // 9: affine velocity, 1/s; with APIC only
+    FIRN_U = 0,     // 3: position in the block, cells
+    FIRN_V = 3,     // 3: velocity, m/s
+    FIRN_F = 6,     // 9: elastic deformation gradient, row-major
+    FIRN_JP = 15,   // plastic volume ratio
+    FIRN_MASS,      // kg
+    FIRN_VOLUME,    // m^3, initial; 0 until it is found from the grid
+    FIRN_STIFFNESS, // factor on Young's modulus
+    FIRN_ID,        // uint32
+    FIRN_C,         // 9: affine velocity, 1/s; with APIC only
     FIRN_CHANNEL_MAX = FIRN_C + 9,
 } firn_channel;
 

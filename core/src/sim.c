@@ -2,6 +2,7 @@
 
 #include "defs.h"
 #include "sim_defs.h"
+#include "threads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 const char *firn_stage_name(int stage)
 {
     static const char *const names[] = {
-        [FIRN_STAGE_SORT] = "sort", [FIRN_STAGE_P2G] = "p2g",   [FIRN_STAGE_GRID] = "grid",
+        [FIRN_STAGE_SORT] = "sort",   [FIRN_STAGE_P2G] = "p2g", [FIRN_STAGE_GRID] = "grid",
         [FIRN_STAGE_SOLVE] = "solve", [FIRN_STAGE_G2P] = "g2p", [FIRN_STAGE_EMIT] = "emit",
         [FIRN_STAGE_OTHER] = "other",
     };
@@ -35,8 +36,8 @@ static firn_result check_domain(const firn_sim_def *def, firn_error *error)
     float reach = 0.0f;
     const firn_vec3 corners[2] = {def->domain_lower, def->domain_upper};
     for (int i = 0; i < 2; i++)
-        reach = fmaxf(reach, fmaxf(fabsf(corners[i].x),
-                                   fmaxf(fabsf(corners[i].y), fabsf(corners[i].z))));
+        reach = fmaxf(reach,
+                      fmaxf(fabsf(corners[i].x), fmaxf(fabsf(corners[i].y), fabsf(corners[i].z))));
     float limit = def->cell_size * FIRN_BLOCK_EDGE * (float)(FIRN_COORD_LIMIT - 8);
     if (reach <= limit)
         return FIRN_OK;
@@ -64,7 +65,7 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a simulation");
     sim->def = *def;
     sim->kernels = kernels;
-    sim->thread_count = def->thread_count > 0 ? def->thread_count : core_count();
+    sim->thread_count = firn_thread_count(def->thread_count);
     sim->budget.limit = (size_t)(1e6 * def->memory_limit);
     sim->budget.used = sizeof *sim;
     sim->particles.budget = &sim->budget;
@@ -97,9 +98,14 @@ void firn_sim_destroy(firn_sim *sim)
     firn_grid_free(&sim->grid);
     firn_colliders_free(&sim->colliders);
     firn_seeds_free(&sim->seeds);
-    firn_array *arrays[] = {&sim->new_keys,    &sim->sources, &sim->sums,
-                            &sim->limits,      &sim->node_limits, &sim->partial,
-                            &sim->snapshot.material, &sim->snapshot.blocks,
+    firn_array *arrays[] = {&sim->new_keys,
+                            &sim->sources,
+                            &sim->sums,
+                            &sim->limits,
+                            &sim->node_limits,
+                            &sim->partial,
+                            &sim->snapshot.material,
+                            &sim->snapshot.blocks,
                             &sim->snapshot.sources};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
@@ -111,11 +117,11 @@ void firn_sim_destroy(firn_sim *sim)
     firn_free(sim);
 }
 
-firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def,
-                                  firn_material_id *id, firn_error *error)
+firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def, firn_material_id *id,
+                                  firn_error *error)
 {
-    FIRN_TRY(firn_def_check(def->cookie, sizeof *def, firn_material_params(), def, "material",
-                            error));
+    FIRN_TRY(
+        firn_def_check(def->cookie, sizeof *def, firn_material_params(), def, "material", error));
     if (def->jp_min > def->jp_max)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "material.jp_min is above material.jp_max; swap them");
@@ -235,8 +241,8 @@ firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error 
     return FIRN_OK;
 }
 
-firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def,
-                                  firn_collider_id *id, firn_error *error)
+firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, firn_collider_id *id,
+                                  firn_error *error)
 {
     return firn_colliders_add(&sim->colliders, def, id, error);
 }

@@ -59,9 +59,9 @@ struct firn_sim {
     int source_count;
     firn_seeds seeds; // scratch of the emission
 
-    firn_array sums, limits;  // firn_block_sums, firn_block_limits of each block
-    firn_array node_limits;   // firn_node_limits of each node block
-    firn_array partial;       // double, sums over a node block in the solve
+    firn_array sums, limits; // firn_block_sums, firn_block_limits of each block
+    firn_array node_limits;  // firn_node_limits of each node block
+    firn_array partial;      // double, sums over a node block in the solve
     firn_array cache[FIRN_CACHE_CHANNELS];
     firn_block_limits extremes; // of all particles now
 

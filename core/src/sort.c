@@ -302,8 +302,8 @@ static firn_result prepare(sorting *s, firn_array *blocks, firn_error *error)
         list[b].coord = firn_block_coord(keys[b]);
     FIRN_TRY(order_by_block(s, list, error));
     FIRN_TRY(find_node_blocks(s, list, error));
-    FIRN_TRY(firn_array_reserve(budget, &grid->color_blocks, s->key_count + 1, sizeof(uint32_t),
-                                error));
+    FIRN_TRY(
+        firn_array_reserve(budget, &grid->color_blocks, s->key_count + 1, sizeof(uint32_t), error));
     for (int f = 0; f < grid->field_count; f++)
         FIRN_TRY(firn_array_reserve(budget, &grid->field[f], grid->map.count,
                                     FIRN_BLOCK_FLOATS * sizeof(float), error));

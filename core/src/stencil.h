@@ -16,15 +16,15 @@ typedef float firn_node __attribute__((vector_size(16)));
 typedef float firn_node_memory __attribute__((vector_size(16), aligned(4), may_alias));
 
 enum {
-    TILE_EDGE = 9,                        // nodes -1 to 7 of the block
-    TILE_ROW = 4 * 12,                    // floats along z, padded so that any row can be read whole
-    TILE_PLANE = TILE_EDGE * TILE_ROW,    // floats along y
+    TILE_EDGE = 9,                     // nodes -1 to 7 of the block
+    TILE_ROW = 4 * 12,                 // floats along z, padded so that any row can be read whole
+    TILE_PLANE = TILE_EDGE * TILE_ROW, // floats along y
     TILE_FLOATS = TILE_EDGE * TILE_PLANE, // floats in all
 };
 
 /// Weights w and slopes s, the gradient weights in 1/m, of one group of particles.
 typedef struct firn_stencils {
-    int32_t base[FIRN_LANES]; // first node in the tile, in floats
+    int32_t base[FIRN_LANES];                       // first node in the tile, in floats
     float w[2][4][FIRN_LANES], s[2][4][FIRN_LANES]; // along x and y
     float wz[FIRN_LANES][4], sz[FIRN_LANES][4];     // along z, one particle after the other
 } firn_stencils;

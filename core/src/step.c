@@ -49,8 +49,8 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
     size_t blocks = sim->grid.block_count, node_blocks = sim->grid.node_block_count;
     FIRN_TRY(firn_array_claim(budget, &sim->sums, blocks, sizeof(firn_block_sums), error));
     FIRN_TRY(firn_array_claim(budget, &sim->limits, blocks, sizeof(firn_block_limits), error));
-    FIRN_TRY(firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits),
-                              error));
+    FIRN_TRY(
+        firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits), error));
     if (!firn_sim_is_implicit(sim))
         return FIRN_OK;
     FIRN_TRY(firn_array_claim(budget, &sim->partial, node_blocks, sizeof(double), error));

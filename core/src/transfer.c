@@ -45,12 +45,10 @@ static void add_sums(firn_sim *sim)
         firn_coord c = blocks[b].coord;
         stats->kinetic += s->kinetic;
         stats->elastic += s->elastic;
-        stats->potential -= (double)sim->def.gravity.x *
-                                h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
-                            (double)sim->def.gravity.y *
-                                h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
-                            (double)sim->def.gravity.z *
-                                h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
+        stats->potential -=
+            (double)sim->def.gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
+            (double)sim->def.gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
+            (double)sim->def.gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
         jp += s->jp;
         if (s->jp_min < stats->min_jp)
             stats->min_jp = s->jp_min;
