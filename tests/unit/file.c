@@ -110,8 +110,10 @@ static void what_is_written_is_what_is_read(void **state)
         firn_file_write(file, bytes + done, pieces[i]);
     assert_int_equal(done, sizeof bytes);
     assert_int_equal(firn_file_size(file), sizeof bytes);
+    bytes[0] = 100;
     bytes[5] = 200;
     memset(bytes + 599990, 99, 10);
+    firn_file_patch(file, 0, bytes, 1);
     firn_file_patch(file, 5, bytes + 5, 1);
     firn_file_patch(file, 599990, bytes + 599990, 10);
     firn_file_write(file, bytes, 3);

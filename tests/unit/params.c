@@ -107,7 +107,11 @@ static void what_is_not_finite_is_refused(void **state)
             }
         }
     }
+    static const firn_param endless = {ROW(limit),       FIRN_DOUBLE, {0.0},           0.0,
+                                       (double)INFINITY, "",          "No upper bound"};
     settings s = defaults();
+    const double infinite[3] = {(double)INFINITY};
+    assert_int_equal(firn_param_set(&endless, &s, infinite, NULL), FIRN_ERR_ARGUMENT);
     s.limit = (double)NAN;
     assert_int_equal(firn_params_check(table, &s, "thing", NULL), FIRN_ERR_ARGUMENT);
 }
@@ -303,6 +307,14 @@ static void a_misspelled_name_finds_its_neighbor(void **state)
     assert_null(firn_params_find(table, "sise"));
 }
 
+static void swapped_letters_are_one_slip(void **state)
+{
+    (void)state;
+    static const firn_param names[] = {{.name = "fort"}, {.name = "form"}};
+    firn_param_table pair = {names, FIRN_COUNT(names)};
+    assert_string_equal(firn_params_suggest(pair, "fomr"), "form");
+}
+
 static void choices_have_names_up_to_the_last(void **state)
 {
     (void)state;
@@ -362,6 +374,7 @@ int main(void)
         cmocka_unit_test(vectors_may_be_written_with_commas),
         cmocka_unit_test(a_locale_with_decimal_commas_changes_nothing),
         cmocka_unit_test(a_misspelled_name_finds_its_neighbor),
+        cmocka_unit_test(swapped_letters_are_one_slip),
         cmocka_unit_test(choices_have_names_up_to_the_last),
         cmocka_unit_test(labels_are_given_or_made_from_the_name),
         cmocka_unit_test(a_short_buffer_is_cut_and_never_overrun),
