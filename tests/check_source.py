@@ -147,7 +147,8 @@ def check_one_include(path, number, target, quoted):
         if f"!{header}" in allowed or not ({"*", header} & allowed):
             finding(path, number, f"code in {folder} must not include {target}")
     elif quoted:
-        own = (path.parent / target).exists() or (ROOT / folder / target).exists()
+        places = [(base / target).resolve() for base in (path.parent, ROOT / folder)]
+        own = any(place.exists() and is_inside(place, folder) for place in places)
         if not own and target not in MAY_INCLUDE_PRIVATE.get(folder, set()):
             finding(path, number, f"{target} is not a header of {folder}")
     elif folder.startswith("core") and target[:-len(".h")] not in C_LIBRARY:
@@ -238,7 +239,7 @@ def check_words():
             condition = re.match(r"\s*#\s*(?:if|ifdef|ifndef|elif)\b(.*)", line)
             if condition and path.name not in MAY_USE_IFDEF:
                 if not condition.group(1).strip().endswith(("__cplusplus", guard)):
-                    finding(path, number, "platform code belongs to " + ", ".join(MAY_USE_IFDEF))
+                    finding(path, number, "platform code belongs to " + ", ".join(sorted(MAY_USE_IFDEF)))
             for pattern, sentence in BANNED.items() if library and path.name != "base.c" else ():
                 if re.search(pattern, line):
                     finding(path, number, sentence)
