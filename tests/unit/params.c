@@ -266,10 +266,15 @@ static void a_locale_with_decimal_commas_changes_nothing(void **state)
 {
     (void)state;
     // The locale is made on the spot, so that the test runs wherever Debian's locales are.
-    setenv("LOCPATH", "./locales", 1);
-    if (system("mkdir -p locales && localedef -i de_DE -f UTF-8 ./locales/de_DE.UTF-8 "
-               ">locales/log 2>&1") != 0 ||
-        setlocale(LC_ALL, "de_DE.UTF-8") == NULL)
+    char folder[] = "locales.XXXXXX", command[200];
+    assert_non_null(mkdtemp(folder));
+    setenv("LOCPATH", folder, 1);
+    snprintf(command, sizeof command,
+             "localedef -i de_DE -f UTF-8 ./%s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    bool made = system(command) == 0 && setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!made)
         skip();
     char half[8];
     snprintf(half, sizeof half, "%.1f", 0.5);
