@@ -26,36 +26,42 @@ HEADER_LINES = (250, 300)
 TEST_FILE_LINES = (700, 1000)
 COLUMNS = 100
 
-# Which firn/X.h each folder may include, beside headers of its own folder; the most specific
-# folder counts. "*" stands for every public header.
+# Which firn/X.h each folder may include, beside the headers of its own library; the most specific
+# folder counts. "*" stands for every public header, "!x" for all but x.
 BASIC = {"base", "vec", "params", "file", "level_set"}
 MAY_INCLUDE = {
     "core/include": BASIC,
-    "core/src": BASIC | {"material", "collider", "source", "sim", "field"},
-    "vdb_bridge/include": {"base", "vec", "level_set"},
-    "vdb_bridge/src": {"base", "vec", "file", "level_set", "vdb"},
+    "core/src": set(),
+    "vdb_bridge": BASIC | {"field"},
     "plugin/include": BASIC,
-    "plugin/alembic": {"base", "vec", "file", "abc"},
-    "plugin/formats": {"base", "vec", "file", "bgeo", "png", "exr"},
-    "plugin/render": BASIC | {"render", "field"},
-    "plugin/src": BASIC | {"graph", "plugin", "node"},
+    "plugin/alembic": BASIC - {"params"},
+    "plugin/formats": BASIC,
+    "plugin/render": BASIC | {"field"},
+    "plugin/src": BASIC,
     "plugin/nodes": {"*", "!graph"},
     "plugin/cli": {"*"},
     "tests": {"*"},
 }
-# Headers that build on others of the same library.
+OWN_HEADERS = {
+    "core/src": "core/include",
+    "vdb_bridge": "vdb_bridge/include",
+    "plugin/include": "plugin/include",
+    "plugin/alembic": "plugin/alembic/include",
+    "plugin/formats": "plugin/formats/include",
+    "plugin/render": "plugin/render/include",
+    "plugin/src": "plugin/include",
+}
+# Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
     "core/include/firn/sim.h": {"material", "collider", "source", "field"},
-    "core/include/firn/firn.h": {"material", "collider", "source", "field", "sim"},
-    "plugin/include/firn/node.h": {"graph", "plugin"},
-    "plugin/include/firn/graph.h": {"node", "plugin"},
+    "core/include/firn/firn.h": {"*"},
 }
 MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "
     "stdatomic stdbool stddef stdint stdio stdlib string tgmath time "
-    "fcntl unistd sys/mman sys/stat sys/statvfs sys/types".split()
+    "fcntl unistd sys/file sys/mman sys/stat sys/statvfs sys/types".split()
 )
 
 # Platform code has an address.
@@ -144,16 +150,19 @@ def check_one_include(path, number, target, quoted):
         return
     if target.startswith("firn/"):
         header = target[len("firn/"):-len(".h")]
-        if f"!{header}" in allowed or not ({"*", header} & allowed):
+        own = (ROOT / OWN_HEADERS.get(folder, "none") / target).exists()
+        if f"!{header}" in allowed or not (own or {"*", header} & allowed):
             finding(path, number, f"code in {folder} must not include {target}")
     elif quoted:
-        own = (path.parent / target).exists() or (ROOT / folder / target).exists()
+        beside = (path.parent / target).resolve()
+        places = [beside, *(ROOT / folder).glob(f"**/{Path(target).name}")]
+        own = any(p.exists() and is_inside(p, folder) and p.match(target) for p in places)
         if not own and target not in MAY_INCLUDE_PRIVATE.get(folder, set()):
             finding(path, number, f"{target} is not a header of {folder}")
     elif folder.startswith("core") and target[:-len(".h")] not in C_LIBRARY:
         if path.name != "simd.h":
             finding(path, number, f"the core needs nothing but the C library, not <{target}>")
-    elif target.startswith("openvdb/") and folder != "vdb_bridge/src":
+    elif target.startswith("openvdb/") and not is_inside(path, "vdb_bridge/src"):
         finding(path, number, "only vdb_bridge/src may see OpenVDB")
 
 
@@ -232,13 +241,13 @@ def check_words():
             if re.search(r"\b(TODO|FIXME|XXX)\b", line):
                 finding(path, number, "finish it or write an issue")
     for path in files(C_FILES | CPP_FILES, ["core", "plugin", "vdb_bridge"]):
-        guard = re.sub(r"\W", "_", path.name.upper())
         library = any(is_inside(path, folder) for folder in LIBRARIES)
         for number, line in enumerate(without_comments(path.read_text()).splitlines(), 1):
             condition = re.match(r"\s*#\s*(?:if|ifdef|ifndef|elif)\b(.*)", line)
             if condition and path.name not in MAY_USE_IFDEF:
-                if not condition.group(1).strip().endswith(("__cplusplus", guard)):
-                    finding(path, number, "platform code belongs to " + ", ".join(MAY_USE_IFDEF))
+                addresses = ", ".join(sorted(MAY_USE_IFDEF))
+                if not re.search(r"__cplusplus$|^FIRN_\w+_(H|HPP)$", condition.group(1).strip()):
+                    finding(path, number, f"platform code belongs to {addresses}")
             for pattern, sentence in BANNED.items() if library and path.name != "base.c" else ():
                 if re.search(pattern, line):
                     finding(path, number, sentence)

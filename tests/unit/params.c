@@ -107,7 +107,11 @@ static void what_is_not_finite_is_refused(void **state)
             }
         }
     }
+    static const firn_param endless = {ROW(limit),       FIRN_DOUBLE, {0.0},           0.0,
+                                       (double)INFINITY, "",          "No upper bound"};
     settings s = defaults();
+    const double infinite[3] = {(double)INFINITY};
+    assert_int_equal(firn_param_set(&endless, &s, infinite, NULL), FIRN_ERR_ARGUMENT);
     s.limit = (double)NAN;
     assert_int_equal(firn_params_check(table, &s, "thing", NULL), FIRN_ERR_ARGUMENT);
 }
@@ -262,10 +266,15 @@ static void a_locale_with_decimal_commas_changes_nothing(void **state)
 {
     (void)state;
     // The locale is made on the spot, so that the test runs wherever Debian's locales are.
-    setenv("LOCPATH", "./locales", 1);
-    if (system("mkdir -p locales && localedef -i de_DE -f UTF-8 ./locales/de_DE.UTF-8 "
-               ">locales/log 2>&1") != 0 ||
-        setlocale(LC_ALL, "de_DE.UTF-8") == NULL)
+    char folder[] = "locales.XXXXXX", command[200];
+    assert_non_null(mkdtemp(folder));
+    setenv("LOCPATH", folder, 1);
+    snprintf(command, sizeof command,
+             "localedef -i de_DE -f UTF-8 ./%s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    bool made = system(command) == 0 && setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!made)
         skip();
     char half[8];
     snprintf(half, sizeof half, "%.1f", 0.5);
@@ -301,6 +310,14 @@ static void a_misspelled_name_finds_its_neighbor(void **state)
     longer[sizeof longer - 1] = '\0';
     assert_null(firn_params_suggest(table, longer));
     assert_null(firn_params_find(table, "sise"));
+}
+
+static void swapped_letters_are_one_slip(void **state)
+{
+    (void)state;
+    static const firn_param names[] = {{.name = "fort"}, {.name = "form"}};
+    firn_param_table pair = {names, FIRN_COUNT(names)};
+    assert_string_equal(firn_params_suggest(pair, "fomr"), "form");
 }
 
 static void choices_have_names_up_to_the_last(void **state)
@@ -362,6 +379,7 @@ int main(void)
         cmocka_unit_test(vectors_may_be_written_with_commas),
         cmocka_unit_test(a_locale_with_decimal_commas_changes_nothing),
         cmocka_unit_test(a_misspelled_name_finds_its_neighbor),
+        cmocka_unit_test(swapped_letters_are_one_slip),
         cmocka_unit_test(choices_have_names_up_to_the_last),
         cmocka_unit_test(labels_are_given_or_made_from_the_name),
         cmocka_unit_test(a_short_buffer_is_cut_and_never_overrun),
