@@ -18,6 +18,10 @@
 /// produced does not yield again.
 #define FIRN_SNOW_YIELD_SLACK 2e-6f
 
+/// How deep in their range, as a part of it, squared singular values are called elastic at first
+/// sight: above the rounding of a determinant with two small factors.
+#define FIRN_SNOW_ELASTIC_MARGIN 1e-3f
+
 /// Singular values for which B has enough digits; beyond, the return map takes them from the SVD.
 #define FIRN_SNOW_MODERATE_LOW 0.5f
 #define FIRN_SNOW_MODERATE_HIGH 1.75f
@@ -101,7 +105,7 @@ static inline firn_fx3 firn_snow_separate_pair(firn_fs3 b, firn_fx3 l)
     // far times the projector onto the lone eigenvector
     firn_fs3 part = firn_fs3_add_scalar(firn_fs3_mul_commuting(d, d), -half * half);
     firn_fx scale = -far / firn_fx_max(firn_fx_set(1e-30f), far * far - half * half);
-    firn_fs3 rest = firn_fs3_add(d, firn_fs3_scale(scale, part));
+    firn_fs3 rest = firn_fs3_add_scaled(d, scale, part);
     half = firn_fx_sqrt(0.5f * firn_fs3_norm2(rest));
     return (firn_fx3){firn_fx_select(top_alone, l.x, middle + half),
                       firn_fx_select(top_alone, middle + half, middle - half),
@@ -123,7 +127,7 @@ static inline firn_fs3 firn_snow_function(firn_fs3 b, firn_fx3 l, firn_fx3 c)
     firn_fs3 bx = firn_fs3_add_scalar(b, -l.x);
     firn_fs3 by = firn_fs3_add_scalar(b, -l.y);
     firn_fs3 f = firn_fs3_scale(c.z, firn_fs3_mul_commuting(bx, by));
-    f = firn_fs3_add(f, firn_fs3_scale(c.y, bx));
+    f = firn_fs3_add_scaled(f, c.y, bx);
     return firn_fs3_add_scalar(f, c.x);
 }
 
@@ -142,8 +146,20 @@ static inline firn_fs3 firn_snow_root(firn_fs3 b, firn_fx3 l, firn_fx3 s)
 static inline firn_fs3 firn_snow_strain(firn_fm3 f)
 {
     firn_fs3 b = firn_snow_green(&f);
+    firn_fs3 b2 = firn_fs3_mul_commuting(b, b);
+    firn_fx det = firn_fm3_det(f);
+    firn_ix small = (firn_fs3_trace(b2) <= 0.01f) & (det > 0.0f);
+
+    // e = B (c0 + c1 B + c2 B^2 + c3 B^3), off by 4e-8 at most for eigenvalues up to 0.1.
+    firn_fs3 odd = firn_fs3_add_scaled(firn_fs3_scale(firn_fx_set(0.0627748594f), b),
+                                       firn_fx_set(-0.0392687321f), b2);
+    firn_fs3 e =
+        firn_fs3_add_scaled(firn_fs3_mul_commuting(b2, odd), firn_fx_set(-0.124999739f), b2);
+    e = firn_fs3_add_scaled(e, firn_fx_set(0.499999642f), b);
+    if (firn_ix_all(small))
+        return e;
     firn_fx3 l = firn_snow_eigenvalues(b);
-    return firn_snow_root(b, l, firn_snow_stretches(l, firn_fm3_det(f)));
+    return firn_fs3_select(small, e, firn_snow_root(b, l, firn_snow_stretches(l, det)));
 }
 
 /// J - 1 = det(I + e) - 1, without the cancellation.
@@ -222,24 +238,29 @@ static inline firn_fm3 firn_snow_hessian(firn_fs3 e, firn_snow_moduli moduli, fi
                        mu2 * as.m[8] + (bulk - turn * g.m[8])}};
 }
 
-/// (a - b) / (l - k) of a function that is nearly the same where l and k nearly are.
-static inline firn_fx firn_snow_slope(firn_fx a, firn_fx b, firn_fx l, firn_fx k)
-{
-    return (a - b) / firn_fx_max(firn_fx_set(1e-12f), l - k);
-}
-
 /// F with its singular values clamped, as H F with H - I a function of B: exact for isotropic
 /// limits, no eigenvectors. For moderate singular values and det F > 0.
-static inline firn_fm3 firn_snow_clamp(firn_fm3 f, firn_fs3 b, firn_fx3 l, firn_fx3 s,
+static inline firn_fm3 firn_snow_clamp(firn_fm3 f, firn_fs3 b, firn_fx3 l,
                                        const firn_snow_limits *limits)
 {
-    // h(s) - 1 = clamp(s) / s - 1
-    firn_fx hx = (firn_fx_clamp(s.x, limits->low, limits->high) - s.x) / s.x;
-    firn_fx hy = (firn_fx_clamp(s.y, limits->low, limits->high) - s.y) / s.y;
-    firn_fx hz = (firn_fx_clamp(s.z, limits->low, limits->high) - s.z) / s.z;
-    firn_fx xy = firn_snow_slope(hx, hy, l.x, l.y);
-    firn_fx yz = firn_snow_slope(hy, hz, l.y, l.z);
-    firn_fx3 c = {hx, xy, firn_snow_slope(xy, yz, l.x, l.z)};
+    // h(s) - 1 = clamp(s) / s - 1, with one division for three; equal s give equal h to the last
+    // bit.
+    firn_fx3 s = firn_snow_stretches(l, firn_fx_set(1.0f));
+    firn_fx over = 1.0f / (s.x * s.y * s.z);
+    firn_fx hx = (firn_fx_clamp(s.x, limits->low, limits->high) - s.x) * (over * (s.y * s.z));
+    firn_fx hy = (firn_fx_clamp(s.y, limits->low, limits->high) - s.y) * (over * (s.z * s.x));
+    firn_fx hz = (firn_fx_clamp(s.z, limits->low, limits->high) - s.z) * (over * (s.x * s.y));
+
+    // Divided differences. Where eigenvalues coincide, so do the values of h, and any slope will
+    // do.
+    firn_fx least = firn_fx_set(1e-8f);
+    firn_fx xy = firn_fx_max(least, l.x - l.y);
+    firn_fx yz = firn_fx_max(least, l.y - l.z);
+    firn_fx xz = firn_fx_max(least, l.x - l.z);
+    over = 1.0f / (xy * yz * xz);
+    firn_fx slope_xy = (hx - hy) * (over * yz * xz);
+    firn_fx slope_yz = (hy - hz) * (over * xy * xz);
+    firn_fx3 c = {hx, slope_xy, (slope_xy - slope_yz) * (over * xy * yz)};
     firn_fs3 h = firn_snow_function(b, l, c);
     return firn_fm3_add(f, firn_fm3_mul(firn_fm3_from_fs3(h), f));
 }
@@ -275,27 +296,29 @@ static inline firn_snow_return firn_snow_clamp_svd(firn_fm3 f, const firn_snow_l
 /// zero as the singular value went to zero, stops at jp_min. A lane that is not finite stays so.
 static inline void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_limits *limits)
 {
-    const firn_fx zero = {0};
     firn_fs3 b = firn_snow_green(f);
     firn_fx det = firn_fm3_det(*f);
     firn_fx slack = FIRN_SNOW_YIELD_SLACK * (limits->high * limits->high);
     firn_fx l_high = limits->high * limits->high - 1.0f + slack;
     firn_fx l_low = limits->low * limits->low - 1.0f - slack;
 
-    // The norm bounds every eigenvalue: most snow is elastic most of the time.
-    firn_fx reach = firn_fx_min(l_high, -l_low);
-    if (firn_ix_all((firn_fs3_norm2(b) <= reach * reach) & (det > zero)))
+    // Most snow is elastic most of the time, which is seen without eigenvalues: l_low < B < l_high.
+    firn_fx margin = FIRN_SNOW_ELASTIC_MARGIN * (l_high - l_low);
+    firn_fs3 above = firn_fs3_add_scalar(b, -(l_low + margin));
+    firn_fs3 below = firn_fs3_add_scalar(firn_fs3_scale(firn_fx_set(-1.0f), b), l_high - margin);
+    firn_ix upright = det > 0.0f;
+    if (firn_ix_all(firn_fs3_is_positive(above) & firn_fs3_is_positive(below) & upright))
         return;
 
     firn_fx3 l = firn_snow_separate_pair(b, firn_snow_eigenvalues(b));
     const float low = FIRN_SNOW_MODERATE_LOW * FIRN_SNOW_MODERATE_LOW - 1.0f;
     const float high = FIRN_SNOW_MODERATE_HIGH * FIRN_SNOW_MODERATE_HIGH - 1.0f;
-    firn_ix moderate = (l.z >= low) & (l.x <= high) & (det > zero);
+    firn_ix moderate = (l.z >= low) & (l.x <= high) & upright;
     firn_ix yields = ~((l.x <= l_high) & (l.z >= l_low) & moderate);
     if (!firn_ix_any(yields))
         return;
 
-    firn_fm3 clamped = firn_snow_clamp(*f, b, l, firn_snow_stretches(l, det), limits);
+    firn_fm3 clamped = firn_snow_clamp(*f, b, l, limits);
     firn_fx ratio = det / firn_fm3_det(clamped);
     if (!firn_ix_all(moderate)) {
         firn_snow_return extreme = firn_snow_clamp_svd(*f, limits);

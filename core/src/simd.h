@@ -363,6 +363,26 @@ static inline firn_fs3 firn_fs3_add(firn_fs3 a, firn_fs3 b)
     return (firn_fs3){a.xx + b.xx, a.xy + b.xy, a.xz + b.xz, a.yy + b.yy, a.yz + b.yz, a.zz + b.zz};
 }
 
+/// a + s b
+static inline firn_fs3 firn_fs3_add_scaled(firn_fs3 a, firn_fx s, firn_fs3 b)
+{
+    return (firn_fs3){a.xx + s * b.xx, a.xy + s * b.xy, a.xz + s * b.xz,
+                      a.yy + s * b.yy, a.yz + s * b.yz, a.zz + s * b.zz};
+}
+
+static inline firn_fs3 firn_fs3_select(firn_ix mask, firn_fs3 a, firn_fs3 b)
+{
+    return (firn_fs3){firn_fx_select(mask, a.xx, b.xx), firn_fx_select(mask, a.xy, b.xy),
+                      firn_fx_select(mask, a.xz, b.xz), firn_fx_select(mask, a.yy, b.yy),
+                      firn_fx_select(mask, a.yz, b.yz), firn_fx_select(mask, a.zz, b.zz)};
+}
+
+/// Whether all eigenvalues are positive.
+static inline firn_ix firn_fs3_is_positive(firn_fs3 a)
+{
+    return (a.xx > 0.0f) & (a.xx * a.yy - a.xy * a.xy > 0.0f) & (firn_fs3_det(a) > 0.0f);
+}
+
 static inline firn_fs3 firn_fs3_scale(firn_fx s, firn_fs3 a)
 {
     return (firn_fs3){s * a.xx, s * a.xy, s * a.xz, s * a.yy, s * a.yz, s * a.zz};
