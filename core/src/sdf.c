@@ -281,10 +281,17 @@ static bool within(const firn_leaf_index *index, firn_vec3 p)
            p.z > (float)(index->lower.z - 1) && p.z < (float)index->upper.z;
 }
 
+// floorf is a call on processors of the baseline.
+static int32_t floor_int(float x)
+{
+    int32_t truncated = (int32_t)x;
+    return truncated - (x < (float)truncated);
+}
+
 // The voxel at or below a point that is within reach.
 static firn_coord floor_coord(firn_vec3 p)
 {
-    return (firn_coord){(int32_t)floorf(p.x), (int32_t)floorf(p.y), (int32_t)floorf(p.z)};
+    return (firn_coord){floor_int(p.x), floor_int(p.y), floor_int(p.z)};
 }
 
 static float mix(float a, float b, float t) { return a + t * (b - a); }
