@@ -7,6 +7,7 @@
 #define FIRN_COLLIDER_STATE_H
 
 #include "colliders.h"
+#include "flow.h"
 #include "sdf.h"
 
 // fmaxf and fminf are calls, for the sake of NaN.

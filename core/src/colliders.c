@@ -175,12 +175,20 @@ static firn_result build_surface(firn_budget *budget, firn_surface *surface,
     return firn_flow_build(budget, &surface->flow, key->velocity, error);
 }
 
+static float fastest_flow(const firn_surface surface[2])
+{
+    return firn_larger(surface[0].flow.max_speed, surface[1].flow.max_speed);
+}
+
 static firn_result build_surfaces(firn_budget *budget, firn_surface surface[2],
                                   const firn_surface_key *from, const firn_surface_key *to,
                                   float offset, firn_error *error)
 {
     FIRN_TRY(build_surface(budget, &surface[0], from, offset, error));
-    return build_surface(budget, &surface[1], to, offset, error);
+    FIRN_TRY(build_surface(budget, &surface[1], to, offset, error));
+    float reach = fastest_flow(surface) * (float)(to->time - from->time);
+    FIRN_TRY(firn_flow_continue(budget, &surface[0].flow, reach, error));
+    return firn_flow_continue(budget, &surface[1].flow, reach, error);
 }
 
 firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id,
@@ -211,7 +219,7 @@ firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id
     collider->deforming = true;
     collider->surface_time[0] = from->time;
     collider->surface_time[1] = to->time;
-    collider->max_speed = firn_larger(surface[0].flow.max_speed, surface[1].flow.max_speed);
+    collider->max_speed = fastest_flow(surface);
     return FIRN_OK;
 }
 

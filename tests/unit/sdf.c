@@ -204,33 +204,6 @@ static void box_query_never_misses_and_tells_far_from_near(void **state)
     fixture_free(&f);
 }
 
-static void flow_is_linear_between_voxels_and_zero_beyond(void **state)
-{
-    (void)state;
-    fixture_flow f = fixture_flow_make(firn_vec(0.0f, 0.0f, 0.0f), fixture_map(0.5f), 1);
-    for (size_t i = 0; i < 8u * FIRN_LEAF_VOXELS; i++) {
-        firn_vec3 p =
-            fixture_point(f.grid.map, f.origins[i / FIRN_LEAF_VOXELS], (int)(i % FIRN_LEAF_VOXELS));
-        f.values[i] = firn_vec(p.y, 2.0f * p.z, -p.x);
-    }
-    firn_flow flow;
-    assert_int_equal(firn_flow_build(&budget, &flow, &f.grid, NULL), FIRN_OK);
-    uint32_t random = 8u;
-    for (int i = 0; i < 2000; i++) {
-        firn_vec3 p = fixture_random_point(&random, 3.4f);
-        firn_vec3 v = firn_flow_sample(&flow, p);
-        assert_float_equal(v.x, p.y, 1e-5f);
-        assert_float_equal(v.y, 2.0f * p.z, 1e-5f);
-        assert_float_equal(v.z, -p.x, 1e-5f);
-        assert_true(firn_length(v) <= flow.max_speed);
-    }
-    assert_float_equal(firn_length(firn_flow_sample(&flow, firn_vec(5.0f, 0.0f, 0.0f))), 0.0f,
-                       0.0f);
-    firn_flow_free(&budget, &flow);
-    assert_int_equal(budget.used, 0);
-    fixture_flow_free(&f);
-}
-
 static void refuse(const firn_level_set *set, const char *word)
 {
     firn_sdf sdf;
@@ -295,23 +268,6 @@ static void bad_level_sets_are_refused(void **state)
     values[700] = 0.0f;
 }
 
-static void bad_velocity_grids_are_refused(void **state)
-{
-    (void)state;
-    fixture_flow f = fixture_flow_make(firn_vec(1.0f, 0.0f, 0.0f), fixture_map(0.1f), 1);
-    firn_flow flow;
-    firn_velocity_grid bad = f.grid;
-    bad.values = NULL;
-    assert_int_equal(firn_flow_build(&budget, &flow, &bad, NULL), FIRN_ERR_ARGUMENT);
-    bad = f.grid;
-    bad.map.scale = 0.0f;
-    assert_int_equal(firn_flow_build(&budget, &flow, &bad, NULL), FIRN_ERR_ARGUMENT);
-    f.values[1000].z = NAN;
-    assert_int_equal(firn_flow_build(&budget, &flow, &f.grid, NULL), FIRN_ERR_ARGUMENT);
-    assert_int_equal(budget.used, 0);
-    fixture_flow_free(&f);
-}
-
 static void memory_limit_is_kept(void **state)
 {
     (void)state;
@@ -335,9 +291,7 @@ int main(void)
         cmocka_unit_test(far_and_odd_points_are_background),
         cmocka_unit_test(empty_set_is_nowhere),
         cmocka_unit_test(box_query_never_misses_and_tells_far_from_near),
-        cmocka_unit_test(flow_is_linear_between_voxels_and_zero_beyond),
         cmocka_unit_test(bad_level_sets_are_refused),
-        cmocka_unit_test(bad_velocity_grids_are_refused),
         cmocka_unit_test(memory_limit_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
