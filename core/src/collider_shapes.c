@@ -13,7 +13,8 @@ static firn_distance box_distance(const firn_collider_def *def, firn_vec3 p)
 {
     firn_vec3 beyond = {fabsf(p.x) - def->half_size.x, fabsf(p.y) - def->half_size.y,
                         fabsf(p.z) - def->half_size.z};
-    firn_vec3 out = {fmaxf(beyond.x, 0.0f), fmaxf(beyond.y, 0.0f), fmaxf(beyond.z, 0.0f)};
+    firn_vec3 out = {firn_larger(beyond.x, 0.0f), firn_larger(beyond.y, 0.0f),
+                     firn_larger(beyond.z, 0.0f)};
     float length = firn_length(out);
     if (length > 0.0f) {
         firn_vec3 n = firn_scale(1.0f / length, out);
@@ -42,7 +43,7 @@ static firn_distance sphere_distance(const firn_collider_def *def, firn_vec3 p)
 
 static firn_distance capsule_distance(const firn_collider_def *def, firn_vec3 p)
 {
-    float along = fmaxf(-def->half_size.y, fminf(p.y, def->half_size.y));
+    float along = firn_larger(-def->half_size.y, firn_smaller(p.y, def->half_size.y));
     firn_vec3 from_axis = {p.x, p.y - along, p.z};
     if (from_axis.x == 0.0f && from_axis.y == 0.0f && from_axis.z == 0.0f)
         return (firn_distance){-def->radius, {1.0f, 0.0f, 0.0f}};

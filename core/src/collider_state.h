@@ -7,7 +7,12 @@
 #define FIRN_COLLIDER_STATE_H
 
 #include "colliders.h"
+#include "flow.h"
 #include "sdf.h"
+
+// fmaxf and fminf are calls, for the sake of NaN.
+static inline float firn_larger(float a, float b) { return a > b ? a : b; }
+static inline float firn_smaller(float a, float b) { return a < b ? a : b; }
 
 /// world = translation + scale * (rotation * local)
 typedef struct firn_frame {
@@ -48,7 +53,8 @@ struct firn_collider {
 
     // The prepared substep.
     bool active;
-    float dt; // s
+    bool still; // its surface rests during the substep
+    float dt;   // s
     firn_frame start, end;
     firn_vec3 pivot;    // m, translation of the pose at the end
     firn_vec3 velocity; // m/s, of the pivot, mean over the substep

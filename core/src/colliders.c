@@ -175,12 +175,20 @@ static firn_result build_surface(firn_budget *budget, firn_surface *surface,
     return firn_flow_build(budget, &surface->flow, key->velocity, error);
 }
 
+static float fastest_flow(const firn_surface surface[2])
+{
+    return firn_larger(surface[0].flow.max_speed, surface[1].flow.max_speed);
+}
+
 static firn_result build_surfaces(firn_budget *budget, firn_surface surface[2],
                                   const firn_surface_key *from, const firn_surface_key *to,
                                   float offset, firn_error *error)
 {
     FIRN_TRY(build_surface(budget, &surface[0], from, offset, error));
-    return build_surface(budget, &surface[1], to, offset, error);
+    FIRN_TRY(build_surface(budget, &surface[1], to, offset, error));
+    float reach = fastest_flow(surface) * (float)(to->time - from->time);
+    FIRN_TRY(firn_flow_continue(budget, &surface[0].flow, reach, error));
+    return firn_flow_continue(budget, &surface[1].flow, reach, error);
 }
 
 firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id,
@@ -211,7 +219,7 @@ firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id
     collider->deforming = true;
     collider->surface_time[0] = from->time;
     collider->surface_time[1] = to->time;
-    collider->max_speed = fmaxf(surface[0].flow.max_speed, surface[1].flow.max_speed);
+    collider->max_speed = fastest_flow(surface);
     return FIRN_OK;
 }
 
@@ -293,6 +301,8 @@ static void prepare_rigid(firn_collider *collider, double time, double dt)
     collider->spin =
         firn_vec((float)(rate * turn[0]), (float)(rate * turn[1]), (float)(rate * turn[2]));
     collider->growth = (float)(rate * (end.scale - start.scale) / end.scale);
+    collider->still = firn_dot(collider->velocity, collider->velocity) == 0.0f &&
+                      firn_dot(collider->spin, collider->spin) == 0.0f && collider->growth == 0.0f;
 }
 
 static double clamp01(double x) { return fmin(fmax(x, 0.0), 1.0); }
@@ -304,6 +314,7 @@ static void prepare_deforming(firn_collider *collider, double time, double dt)
     collider->gamma[0] = (float)start;
     collider->gamma[1] = (float)end;
     collider->carry = dt > 0.0 ? (float)clamp01((end - start) * span / dt) : 0.0f;
+    collider->still = end == start;
 }
 
 void firn_colliders_prepare(firn_colliders *colliders, double time, float dt)
@@ -336,10 +347,10 @@ static float rigid_slack(const firn_collider *collider, firn_vec3 center, float 
 {
     float way = collider->dt * firn_length(collider->velocity);
     float turn = collider->dt * firn_length(collider->spin);
-    float shrink = collider->end.scale / fminf(collider->start.scale, collider->end.scale);
+    float shrink = collider->end.scale / firn_smaller(collider->start.scale, collider->end.scale);
     float growth = collider->dt * fabsf(collider->growth) * shrink;
     float arm = firn_length(firn_sub(center, collider->pivot)) + way + radius +
-                fmaxf(collider->def.offset, 0.0f);
+                firn_larger(collider->def.offset, 0.0f);
     return way + (turn + growth) * arm;
 }
 
@@ -359,8 +370,8 @@ static bool is_rigid_near(const firn_collider *collider, firn_vec3 center, float
         return firn_rigid_distance(collider, local, 1.0f).value <= reach;
     const firn_sdf *sdf = &collider->surface[0].sdf;
     float voxel = sdf->set.map.scale;
-    float least = fminf(collider->start.scale, collider->end.scale);
-    float most = fmaxf(collider->start.scale, collider->end.scale);
+    float least = firn_smaller(collider->start.scale, collider->end.scale);
+    float most = firn_larger(collider->start.scale, collider->end.scale);
     // The offset in the level set's own meters, where it reaches farthest during the substep.
     float offset = collider->def.offset;
     float limit = offset * voxel / (offset > 0.0f ? least : most);

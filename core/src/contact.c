@@ -30,7 +30,7 @@ static impact strike(const firn_collider_def *def, firn_vec3 velocity, firn_vec3
     if (vn >= 0.0f && def->contact == FIRN_CONTACT_SEPARATE)
         return (impact){velocity, FIRN_NODE_FREE};
     firn_vec3 tangential = firn_add_scaled(relative, -vn, normal);
-    float rub = def->friction * fmaxf(-vn, 0.0f);
+    float rub = def->friction * firn_larger(-vn, 0.0f);
     float speed = firn_length(tangential);
     float bounce = vn < -RESTITUTION_SPEED ? -def->restitution * vn : 0.0f;
     firn_vec3 after = firn_add_scaled(surface_velocity, bounce, normal);
@@ -156,21 +156,6 @@ typedef struct path {
     float length; // m, relative to the collider
 } path;
 
-static path make_path(const firn_collider *collider, firn_vec3 from, firn_vec3 to)
-{
-    path p = {.collider = collider, .from = from, .to = to};
-    if (collider->deforming) {
-        float carried = collider->carry * collider->dt * collider->max_speed;
-        p.length = firn_length(firn_sub(to, from)) + carried;
-        return p;
-    }
-    p.from = firn_frame_to_local(&collider->start, from);
-    p.to = firn_frame_to_local(&collider->end, to);
-    p.length =
-        fmaxf(collider->start.scale, collider->end.scale) * firn_length(firn_sub(p.to, p.from));
-    return p;
-}
-
 static firn_distance path_distance(const path *p, float s)
 {
     const firn_collider *collider = p->collider;
@@ -190,7 +175,7 @@ static const float SAFE_STEP = 0.6f;
 static void refine_entry(const path *p, float *s, firn_distance *at, float inside, float depth)
 {
     for (int i = 0; i < PATH_REFINEMENTS; i++) {
-        float share = fminf(fmaxf(at->value / (at->value - depth), 0.1f), 0.9f);
+        float share = firn_smaller(firn_larger(at->value / (at->value - depth), 0.1f), 0.9f);
         float middle = *s + share * (inside - *s);
         firn_distance d = path_distance(p, middle);
         if (d.value > 0.0f) {
@@ -207,8 +192,8 @@ static void refine_entry(const path *p, float *s, firn_distance *at, float insid
 static bool find_entry(const path *p, float *s, firn_distance *at)
 {
     while (*s < 1.0f) {
-        float step = fmaxf(SAFE_STEP * at->value / p->length, 1.0f / PATH_SAMPLES);
-        float next = fminf(*s + step, 1.0f);
+        float step = firn_larger(SAFE_STEP * at->value / p->length, 1.0f / PATH_SAMPLES);
+        float next = firn_smaller(*s + step, 1.0f);
         firn_distance d = path_distance(p, next);
         if (d.value <= 0.0f) {
             refine_entry(p, s, at, next, d.value);
@@ -230,8 +215,8 @@ typedef struct flight {
 static float margin_at(const firn_collider *collider, firn_vec3 x)
 {
     firn_vec3 t = collider->pivot;
-    float size = fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fabsf(x.z));
-    size = fmaxf(size, fmaxf(fmaxf(fabsf(t.x), fabsf(t.y)), fabsf(t.z)));
+    float size = firn_larger(firn_larger(fabsf(x.x), fabsf(x.y)), fabsf(x.z));
+    size = firn_larger(size, firn_larger(firn_larger(fabsf(t.x), fabsf(t.y)), fabsf(t.z)));
     return 1e-6f * (size + 0.1f);
 }
 
@@ -251,30 +236,62 @@ static firn_vec3 push_out(const firn_collider *collider, firn_vec3 x, firn_vec3 
 static bool same(firn_vec3 a, firn_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
 // Where no way out can be seen, it is the way the particle came; zero when it hardly moved.
-static firn_vec3 way_back(const flight *f, firn_vec3 surface_velocity, float margin)
+static firn_vec3 way_back(const firn_collider *collider, const flight *f,
+                          firn_vec3 surface_velocity)
 {
+    float margin = margin_at(collider, f->start);
     firn_vec3 way = firn_sub(firn_scale(f->dt, surface_velocity), firn_sub(f->end, f->start));
     return firn_length(way) > 10.0f * margin ? firn_normalize(way) : firn_vec(0.0f, 0.0f, 0.0f);
+}
+
+static void set_end(path *p, firn_vec3 start, firn_vec3 end)
+{
+    const firn_collider *collider = p->collider;
+    if (collider->deforming) {
+        float carried = collider->carry * collider->dt * collider->max_speed;
+        p->to = end;
+        p->length = firn_length(firn_sub(end, start)) + carried;
+        return;
+    }
+    p->to = firn_frame_to_local(&collider->end, end);
+    float scale = firn_larger(collider->start.scale, collider->end.scale);
+    p->length = scale * firn_length(firn_sub(p->to, p->from));
+}
+
+// Finds where a flight touches a collider: at its start or, coming from outside, s of the way.
+static bool find_contact(const firn_collider *collider, const flight *f, float *s,
+                         firn_distance *at)
+{
+    path p = {.collider = collider, .from = f->start};
+    if (!collider->deforming)
+        p.from = firn_frame_to_local(&collider->start, f->start);
+    p.to = p.from;
+    *s = 0.0f;
+    *at = path_distance(&p, 0.0f);
+    firn_vec3 way = firn_sub(f->end, f->start);
+    float safe = SAFE_STEP * at->value;
+    if (collider->still && at->value > 0.0f && safe * safe > firn_dot(way, way))
+        return false;
+    // What has been set down on a surface that holds it still touches it.
+    bool holds = collider->def.contact != FIRN_CONTACT_SEPARATE;
+    if (at->value <= (holds ? 2.0f * margin_at(collider, f->start) : 0.0f))
+        return true;
+    set_end(&p, f->start, f->end);
+    return safe < p.length && find_entry(&p, s, at);
 }
 
 // Lets a flight meet a collider; true when that changed it.
 static bool meet(const firn_collider *collider, flight *f)
 {
-    path p = make_path(collider, f->start, f->end);
-    firn_distance at = path_distance(&p, 0.0f);
-    float s = 0.0f;
-    // What has been set down on a surface that holds it still touches it.
-    float margin = margin_at(collider, f->start);
-    bool holds = collider->def.contact != FIRN_CONTACT_SEPARATE;
-    bool outside = !(at.value <= (holds ? 2.0f * margin : 0.0f));
-    if (outside && (!(SAFE_STEP * at.value < p.length) || !find_entry(&p, &s, &at)))
+    float s;
+    firn_distance at;
+    if (!find_contact(collider, f, &s, &at))
         return false;
-    firn_vec3 place = firn_lerp(f->start, f->end, s);
-    firn_vec3 surface_velocity = firn_collider_velocity(collider, place);
+    firn_vec3 surface_velocity = firn_collider_velocity(collider, firn_lerp(f->start, f->end, s));
     float steep = firn_length(at.gradient);
     bool flat = !(steep >= FLAT_GRADIENT);
     firn_vec3 normal =
-        flat ? way_back(f, surface_velocity, margin) : firn_scale(1.0f / steep, at.gradient);
+        flat ? way_back(collider, f, surface_velocity) : firn_scale(1.0f / steep, at.gradient);
     firn_vec3 velocity =
         flat ? surface_velocity
              : strike(&collider->def, f->velocity, surface_velocity, normal).velocity;

@@ -86,6 +86,21 @@ static inline fixture_flow fixture_flow_make(firn_vec3 velocity, firn_transform 
     return f;
 }
 
+/// One velocity in the band of a level set and nowhere else.
+static inline fixture_flow fixture_flow_in_band(firn_vec3 velocity, const firn_level_set *set)
+{
+    size_t count = set->leaf_count * FIRN_LEAF_VOXELS;
+    fixture_flow f = {.origins = malloc(set->leaf_count * sizeof(firn_coord)),
+                      .values = calloc(count, sizeof(firn_vec3))};
+    for (size_t i = 0; i < set->leaf_count; i++)
+        f.origins[i] = set->leaf_origin[i];
+    for (size_t i = 0; i < count; i++)
+        if (fabsf(set->values[i]) < set->background)
+            f.values[i] = velocity;
+    f.grid = (firn_velocity_grid){set->map, set->leaf_count, f.origins, f.values};
+    return f;
+}
+
 static inline void fixture_flow_free(fixture_flow *f)
 {
     free(f->origins);

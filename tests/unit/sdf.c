@@ -80,16 +80,16 @@ static void gradient_is_the_derivative_of_the_value(void **state)
 static void sphere_is_within_a_fraction_of_a_voxel(void **state)
 {
     (void)state;
-    fixture_ball ball = {{0.03f, 0.01f, -0.02f}, 0.6f};
+    fixture_ball ball = {{0.03f, 0.01f, -0.02f}, 1.0f};
     firn_transform map = fixture_map(0.05f);
     map.rotation = firn_quat_turn(firn_vec(1.0f, 2.0f, -1.0f), 0.7f);
     map.translation = firn_vec(0.01f, 0.02f, 0.03f);
-    fixture_set f = fixture_make(fixture_ball_distance, &ball, map, 0.15f, 3);
+    fixture_set f = fixture_make(fixture_ball_distance, &ball, map, 0.15f, 5);
     assert_true(f.set.tile_count > 0);
     firn_sdf sdf = build(&f.set);
     uint32_t random = 3u;
     for (int i = 0; i < 20000; i++) {
-        firn_vec3 p = fixture_random_point(&random, 0.9f);
+        firn_vec3 p = fixture_random_point(&random, 1.3f);
         float truth = fixture_ball_distance(p, &ball);
         float value = 0.05f * firn_sdf_sample(&sdf, firn_transform_point_inverse(map, p)).value;
         if (fabsf(truth) < 0.09f)
@@ -120,7 +120,8 @@ static void tiles_of_every_edge_are_found(void **state)
             firn_vec3 p = {o.x + spots[k % 3], o.y + spots[k / 3 % 3], o.z + spots[k / 9]};
             firn_distance d = firn_sdf_sample(&sdf, p);
             assert_float_equal(d.value, tiles[i].value, 1e-6f);
-            assert_float_equal(firn_length(d.gradient), 0.0f, 1e-6f);
+            if (k == 13)
+                assert_float_equal(firn_length(d.gradient), 0.0f, 1e-6f);
         }
         firn_vec3 beside = {o.x - 1.0f, o.y + 1.0f, o.z + 1.0f};
         assert_float_equal(firn_sdf_sample(&sdf, beside).value, 0.9f, 1e-6f);
@@ -203,33 +204,6 @@ static void box_query_never_misses_and_tells_far_from_near(void **state)
     fixture_free(&f);
 }
 
-static void flow_is_linear_between_voxels_and_zero_beyond(void **state)
-{
-    (void)state;
-    fixture_flow f = fixture_flow_make(firn_vec(0.0f, 0.0f, 0.0f), fixture_map(0.5f), 1);
-    for (size_t i = 0; i < 8u * FIRN_LEAF_VOXELS; i++) {
-        firn_vec3 p =
-            fixture_point(f.grid.map, f.origins[i / FIRN_LEAF_VOXELS], (int)(i % FIRN_LEAF_VOXELS));
-        f.values[i] = firn_vec(p.y, 2.0f * p.z, -p.x);
-    }
-    firn_flow flow;
-    assert_int_equal(firn_flow_build(&budget, &flow, &f.grid, NULL), FIRN_OK);
-    uint32_t random = 8u;
-    for (int i = 0; i < 2000; i++) {
-        firn_vec3 p = fixture_random_point(&random, 3.4f);
-        firn_vec3 v = firn_flow_sample(&flow, p);
-        assert_float_equal(v.x, p.y, 1e-5f);
-        assert_float_equal(v.y, 2.0f * p.z, 1e-5f);
-        assert_float_equal(v.z, -p.x, 1e-5f);
-        assert_true(firn_length(v) <= flow.max_speed);
-    }
-    assert_float_equal(firn_length(firn_flow_sample(&flow, firn_vec(5.0f, 0.0f, 0.0f))), 0.0f,
-                       0.0f);
-    firn_flow_free(&budget, &flow);
-    assert_int_equal(budget.used, 0);
-    fixture_flow_free(&f);
-}
-
 static void refuse(const firn_level_set *set, const char *word)
 {
     firn_sdf sdf;
@@ -294,23 +268,6 @@ static void bad_level_sets_are_refused(void **state)
     values[700] = 0.0f;
 }
 
-static void bad_velocity_grids_are_refused(void **state)
-{
-    (void)state;
-    fixture_flow f = fixture_flow_make(firn_vec(1.0f, 0.0f, 0.0f), fixture_map(0.1f), 1);
-    firn_flow flow;
-    firn_velocity_grid bad = f.grid;
-    bad.values = NULL;
-    assert_int_equal(firn_flow_build(&budget, &flow, &bad, NULL), FIRN_ERR_ARGUMENT);
-    bad = f.grid;
-    bad.map.scale = 0.0f;
-    assert_int_equal(firn_flow_build(&budget, &flow, &bad, NULL), FIRN_ERR_ARGUMENT);
-    f.values[1000].z = NAN;
-    assert_int_equal(firn_flow_build(&budget, &flow, &f.grid, NULL), FIRN_ERR_ARGUMENT);
-    assert_int_equal(budget.used, 0);
-    fixture_flow_free(&f);
-}
-
 static void memory_limit_is_kept(void **state)
 {
     (void)state;
@@ -334,9 +291,7 @@ int main(void)
         cmocka_unit_test(far_and_odd_points_are_background),
         cmocka_unit_test(empty_set_is_nowhere),
         cmocka_unit_test(box_query_never_misses_and_tells_far_from_near),
-        cmocka_unit_test(flow_is_linear_between_voxels_and_zero_beyond),
         cmocka_unit_test(bad_level_sets_are_refused),
-        cmocka_unit_test(bad_velocity_grids_are_refused),
         cmocka_unit_test(memory_limit_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

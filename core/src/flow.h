@@ -1,0 +1,32 @@
+/// The velocity of a surface at any point: the values of a sparse grid, continued beyond them.
+///
+/// A grid usually knows velocities only in a band around its surface, but between two keys the
+/// surface is somewhere else. So the velocities are carried outward, in cells of 8^3 voxels.
+#ifndef FIRN_FLOW_H
+#define FIRN_FLOW_H
+
+#include "leaf_index.h"
+
+typedef struct firn_flow {
+    firn_velocity_grid grid; // the arrays are the caller's
+    firn_leaf_index index;
+    firn_array cells; // mean velocities: of the leaves first, then of the cells around them
+    size_t cell_count;
+    float max_speed; // m/s, of all values
+} firn_flow;
+
+/// Checks the grid and builds its index; grid may be NULL, which is rest. On failure flow is empty.
+firn_result firn_flow_build(firn_budget *budget, firn_flow *flow, const firn_velocity_grid *grid,
+                            firn_error *error);
+
+/// Continues the velocities at least reach (m) beyond the leaves, or 16 cells if that is less.
+firn_result firn_flow_continue(firn_budget *budget, firn_flow *flow, float reach,
+                               firn_error *error);
+
+void firn_flow_free(firn_budget *budget, firn_flow *flow);
+
+/// Velocity (m/s) at a point (m): trilinear between voxels. A voxel of a leaf that is exactly zero
+/// counts as unknown and has the mean of those of its leaf that are not.
+firn_vec3 firn_flow_sample(const firn_flow *flow, firn_vec3 point);
+
+#endif
