@@ -5,9 +5,9 @@
 
 enum { PADDING_LIMIT = 32 };
 
-/// A frame number written as $F, $F4, ####, %d or %04d.
+/// A frame number in a pattern.
 typedef struct frame_token {
-    size_t length; // of the token in the pattern, 0: there is none here
+    size_t length; // of the token, 0: there is none here
     int padding;   // digits to fill with zeros
 } frame_token;
 
@@ -21,40 +21,77 @@ static size_t read_padding(const char *at, int *padding)
     return length;
 }
 
-static frame_token token_at(const char *at)
+/// $F or $F4, but not $FPS.
+static frame_token dollar_token(const char *at)
 {
     frame_token token = {0, 0};
-    if (at[0] == '#') {
-        token.length = strspn(at, "#");
-        token.padding = token.length <= PADDING_LIMIT ? (int)token.length : PADDING_LIMIT + 1;
-    } else if (at[0] == '$' && at[1] == 'F') {
-        token.length = 2 + read_padding(at + 2, &token.padding);
-    } else if (at[0] == '%') {
-        size_t digits = read_padding(at + 1, &token.padding);
-        // %4d would pad with spaces, which no one wants in a file name.
-        bool zeros = digits == 0 || at[1] == '0';
-        if (zeros && at[1 + digits] == 'd')
-            token.length = digits + 2;
-    }
+    if (at[0] != '$' || at[1] != 'F')
+        return token;
+    size_t digits = read_padding(at + 2, &token.padding);
+    char next = at[2 + digits];
+    bool letter = (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z');
+    if (digits > 0 || !letter)
+        token.length = 2 + digits;
+    return token;
+}
+
+/// %d or %04d. %4d would pad with spaces, which nobody wants in a file name.
+static frame_token percent_token(const char *at)
+{
+    frame_token token = {0, 0};
+    if (at[0] != '%')
+        return token;
+    size_t digits = read_padding(at + 1, &token.padding);
+    if ((digits == 0 || at[1] == '0') && at[1 + digits] == 'd')
+        token.length = digits + 2;
+    return token;
+}
+
+/// ####
+static frame_token hash_token(const char *at)
+{
+    frame_token token = {strspn(at, "#"), PADDING_LIMIT + 1};
+    if (token.length <= PADDING_LIMIT)
+        token.padding = (int)token.length;
+    return token;
+}
+
+typedef frame_token token_reader(const char *at);
+
+/// One pattern uses one notation; what looks like another stays, as the # of "take#2/ball.$F4.vdb".
+static token_reader *const notations[] = {dollar_token, percent_token, hash_token};
+
+static frame_token token_at(token_reader *notation, const char *at)
+{
+    frame_token token = notation(at);
     if (token.padding > PADDING_LIMIT)
         token.length = 0;
     return token;
 }
 
-bool firn_path_has_frame(const char *pattern)
+/// The notation that the pattern uses, or NULL when there is no number in it.
+static token_reader *find_notation(const char *pattern)
 {
-    for (const char *at = pattern; *at != '\0'; at++)
-        if (token_at(at).length > 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < FIRN_COUNT(notations); i++)
+        for (const char *at = pattern; *at != '\0'; at++)
+            if (token_at(notations[i], at).length > 0)
+                return notations[i];
+    return NULL;
 }
+
+bool firn_path_has_frame(const char *pattern) { return find_notation(pattern) != NULL; }
 
 firn_result firn_path_of_frame(const char *pattern, int frame, char *path, size_t size,
                                firn_error *error)
 {
-    size_t length = 0;
+    FIRN_ASSERT(size > 0);
+    path[0] = '\0';
+    token_reader *notation = find_notation(pattern);
+    char *end = path;
     for (const char *at = pattern; *at != '\0';) {
-        frame_token token = token_at(at);
+        frame_token token = {0, 0};
+        if (notation != NULL)
+            token = token_at(notation, at);
         char text[PADDING_LIMIT + 16];
         if (token.length == 0) {
             snprintf(text, sizeof text, "%c", *at);
@@ -67,16 +104,14 @@ firn_result firn_path_of_frame(const char *pattern, int frame, char *path, size_
             at += token.length;
         }
         size_t added = strlen(text);
-        if (length + added >= size)
+        if (added >= size - (size_t)(end - path)) {
+            path[0] = '\0';
             return firn_fail(error, FIRN_ERR_ARGUMENT,
                              "the file name of frame %d is longer than %zu characters: '%.200s'",
                              frame, size - 1, pattern);
-        memcpy(path + length, text, added);
-        length += added;
+        }
+        memcpy(end, text, added + 1);
+        end += added;
     }
-    if (size == 0)
-        return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no room for the file name of '%.200s'",
-                         pattern);
-    path[length] = '\0';
     return FIRN_OK;
 }
