@@ -1,7 +1,7 @@
 #include "firn/field.h"
 
 #include "defs.h"
-#include "leaf_table.h"
+#include "coord_table.h"
 #include "threads.h"
 
 #include "firn/sim.h"
@@ -54,7 +54,7 @@ typedef struct raster {
     bool cubic;
     int channels; // mass, then momentum if wanted, then compaction if wanted
     int thread_count;
-    firn_leaf_table leaves;
+    firn_coord_table leaves;
     uint32_t *members; // particles by leaf, in order
     size_t *next;      // where the next member of each leaf goes; in the end behind the last
     float *share;      // kg/m^3 of each particle where the product of weights is 1
@@ -191,7 +191,7 @@ static firn_result find_leaves(raster *r, size_t particle, recent *last, firn_er
     for (coord.x = leaves.lower[0]; coord.x <= leaves.upper[0]; coord.x++)
         for (coord.y = leaves.lower[1]; coord.y <= leaves.upper[1]; coord.y++)
             for (coord.z = leaves.lower[2]; coord.z <= leaves.upper[2]; coord.z++)
-                FIRN_TRY(firn_leaf_table_add(&r->leaves, coord, &last->number[count++], error));
+                FIRN_TRY(firn_coord_table_add(&r->leaves, coord, &last->number[count++], error));
     last->count = count;
     return FIRN_OK;
 }
@@ -221,7 +221,7 @@ static firn_result list_members(raster *r, firn_error *error)
         for (size_t k = 0; k < last.count; k++)
             r->leaves.entries[last.number[k]].count++;
     }
-    firn_leaf_table_sort(&r->leaves);
+    firn_coord_table_sort(&r->leaves);
 
     FIRN_TRY(allocate(r->leaves.count + 1, sizeof *r->next, &r->next, error));
     size_t members = 0;
@@ -441,7 +441,7 @@ firn_result firn_field_create(const firn_field_def *def, const firn_field_points
         .thread_count = firn_thread_count(def->thread_count),
     };
     firn_result result = rasterize(&r, def, error);
-    firn_leaf_table_free(&r.leaves);
+    firn_coord_table_free(&r.leaves);
     firn_free(r.next);
     firn_free(r.members);
     firn_free(r.share);
