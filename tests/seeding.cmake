@@ -1,3 +1,3 @@
-foreach(part field noise seeding)
+foreach(part field noise seed_volume seeding)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()

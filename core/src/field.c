@@ -1,7 +1,7 @@
 #include "firn/field.h"
 
 #include "defs.h"
-#include "leaf_table.h"
+#include "coord_table.h"
 #include "threads.h"
 
 #include "firn/sim.h"
@@ -54,7 +54,7 @@ typedef struct raster {
     bool cubic;
     int channels; // mass, then momentum if wanted, then compaction if wanted
     int thread_count;
-    firn_leaf_table leaves;
+    firn_coord_table leaves;
     uint32_t *members; // particles by leaf, in order
     size_t *next;      // where the next member of each leaf goes; in the end behind the last
     float *share;      // kg/m^3 of each particle where the product of weights is 1
@@ -87,12 +87,19 @@ static void position_in_voxels(const raster *r, size_t particle, double position
     position[2] = (double)x.z * r->per_voxel - 0.5;
 }
 
-static box reached_voxels(const raster *r, const double position[3])
+// floor() of a number whose floor fits; the baseline instruction set has none and would call libm.
+static inline int32_t floor_int(double value)
+{
+    int32_t whole = (int32_t)value;
+    return whole - (value < (double)whole);
+}
+
+static inline box reached_voxels(const raster *r, const double position[3])
 {
     box voxels;
     for (int axis = 0; axis < 3; axis++) {
-        voxels.lower[axis] = (int32_t)ceil(position[axis] - r->reach);
-        voxels.upper[axis] = (int32_t)floor(position[axis] + r->reach);
+        voxels.lower[axis] = -floor_int(r->reach - position[axis]);
+        voxels.upper[axis] = floor_int(position[axis] + r->reach);
     }
     return voxels;
 }
@@ -184,7 +191,7 @@ static firn_result find_leaves(raster *r, size_t particle, recent *last, firn_er
     for (coord.x = leaves.lower[0]; coord.x <= leaves.upper[0]; coord.x++)
         for (coord.y = leaves.lower[1]; coord.y <= leaves.upper[1]; coord.y++)
             for (coord.z = leaves.lower[2]; coord.z <= leaves.upper[2]; coord.z++)
-                FIRN_TRY(firn_leaf_table_add(&r->leaves, coord, &last->number[count++], error));
+                FIRN_TRY(firn_coord_table_add(&r->leaves, coord, &last->number[count++], error));
     last->count = count;
     return FIRN_OK;
 }
@@ -214,7 +221,7 @@ static firn_result list_members(raster *r, firn_error *error)
         for (size_t k = 0; k < last.count; k++)
             r->leaves.entries[last.number[k]].count++;
     }
-    firn_leaf_table_sort(&r->leaves);
+    firn_coord_table_sort(&r->leaves);
 
     FIRN_TRY(allocate(r->leaves.count + 1, sizeof *r->next, &r->next, error));
     size_t members = 0;
@@ -235,9 +242,11 @@ static firn_result list_members(raster *r, firn_error *error)
 // What is summed up in a leaf, voxel by voxel: mass, then mass times the difference of each other
 // quantity from its base, which is that of the leaf's first particle. So a constant stays exactly
 // what it is, and others lose the fewest digits.
+typedef float four __attribute__((vector_size(16)));
+enum { ROWS = LEAF * LEAF };
 typedef struct leaf_sums {
     float base[MOST_CHANNELS];
-    float sum[MOST_CHANNELS][FIRN_LEAF_VOXELS];
+    four sum[ROWS][MOST_CHANNELS][2];
 } leaf_sums;
 
 static inline void read_quantities(const raster *r, size_t particle, float values[MOST_CHANNELS])
@@ -272,15 +281,21 @@ static inline void add_particle(const raster *r, size_t particle, firn_coord ori
     read_quantities(r, particle, values);
     for (int c = 1; c < channels; c++)
         values[c] -= sums->base[c];
+    four along_z[2];
+    memcpy(along_z, weights[2], sizeof along_z);
+    along_z[0] *= r->share[particle];
+    along_z[1] *= r->share[particle];
     for (int x = begin[0]; x < end[0]; x++)
         for (int y = begin[1]; y < end[1]; y++) {
-            float share = r->share[particle] * weights[0][x] * weights[1][y];
-            int row = (x * LEAF + y) * LEAF;
-            for (int z = 0; z < LEAF; z++)
-                sums->sum[0][row + z] += share * weights[2][z];
-            for (int c = 1; c < channels; c++)
-                for (int z = 0; z < LEAF; z++)
-                    sums->sum[c][row + z] += share * values[c] * weights[2][z];
+            four(*sum)[2] = sums->sum[x * LEAF + y];
+            float weight = weights[0][x] * weights[1][y];
+            four mass[2] = {weight * along_z[0], weight * along_z[1]};
+            sum[0][0] += mass[0];
+            sum[0][1] += mass[1];
+            for (int c = 1; c < channels; c++) {
+                sum[c][0] += mass[0] * values[c];
+                sum[c][1] += mass[1] * values[c];
+            }
         }
 }
 
@@ -290,13 +305,15 @@ static void store_leaf(const raster *r, size_t leaf, const leaf_sums *sums)
     uint64_t *mask = &field->mask[leaf * LEAF];
     memset(mask, 0, LEAF * sizeof *mask);
     float *density = &field->density[leaf * FIRN_LEAF_VOXELS];
-    memcpy(density, sums->sum[0], FIRN_LEAF_VOXELS * sizeof *density);
     for (int i = 0; i < FIRN_LEAF_VOXELS; i++) {
+        const four(*sum)[2] = sums->sum[i / LEAF];
+        int half = i / 4 % 2, lane = i % 4;
+        density[i] = sum[0][half][lane];
         bool active = density[i] > 0.0f;
         mask[i / 64] |= (uint64_t)active << (i % 64);
         float means[MOST_CHANNELS];
         for (int c = 1; c < r->channels; c++)
-            means[c] = active ? sums->base[c] + sums->sum[c][i] / density[i] : 0.0f;
+            means[c] = active ? sums->base[c] + sum[c][half][lane] / density[i] : 0.0f;
         size_t voxel = leaf * FIRN_LEAF_VOXELS + (size_t)i;
         if (field->velocity != NULL)
             field->velocity[voxel] = firn_vec(means[1], means[2], means[3]);
@@ -424,7 +441,7 @@ firn_result firn_field_create(const firn_field_def *def, const firn_field_points
         .thread_count = firn_thread_count(def->thread_count),
     };
     firn_result result = rasterize(&r, def, error);
-    firn_leaf_table_free(&r.leaves);
+    firn_coord_table_free(&r.leaves);
     firn_free(r.next);
     firn_free(r.members);
     firn_free(r.share);

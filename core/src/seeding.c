@@ -2,6 +2,7 @@
 
 #include "noise.h"
 #include "seed_region.h"
+#include "seed_volume.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +24,8 @@ typedef struct emission {
     firn_seed_region region;
     double spacing;     // m
     double velocity[3]; // m/s
-    double from, to;    // s, entry times of the wanted points: above from, up to to
+    double tick;        // s, in which the lattice moves by half a spacing or voxel
+    int64_t from, to;   // ticks: wanted are the points that enter after from, up to to
     double now;         // s, when the particles are born
     size_t count;       // of seeds, with the new ones
 } emission;
@@ -126,7 +128,18 @@ static void add_layers(const emission *e, seed *s)
     }
 }
 
-static bool is_filling(const emission *e) { return e->from < 0.0; }
+static bool is_filling(const emission *e) { return e->from < 0; }
+
+static bool is_wanted(const emission *e, const double origin[3])
+{
+    if (e->region.kind == FIRN_REGION_LEVEL_SET) {
+        const double move[3] = {e->velocity[0] * e->tick, e->velocity[1] * e->tick,
+                                e->velocity[2] * e->tick};
+        return firn_seed_region_enters(&e->region, origin, move, e->to);
+    }
+    double entry = firn_seed_region_entry(&e->region, origin, e->velocity);
+    return (is_filling(e) || entry > e->tick * (double)e->from) && entry <= e->tick * (double)e->to;
+}
 
 static void emit_lattice_point(emission *e, const int64_t index[3])
 {
@@ -136,8 +149,7 @@ static void emit_lattice_point(emission *e, const int64_t index[3])
     for (int axis = 0; axis < 3; axis++)
         s.origin[axis] =
             ((double)index[axis] + 0.5 + (double)e->def->jitter * offset[axis]) * e->spacing;
-    double entry = firn_seed_region_entry(&e->region, s.origin, e->velocity);
-    if (!(entry > e->from && entry <= e->to))
+    if (!is_wanted(e, s.origin))
         return;
     s.volume = e->spacing * e->spacing * e->spacing;
     s.mass = (double)e->seeding->density * s.volume;
@@ -152,7 +164,7 @@ static firn_result emit_block(emission *e, const int64_t block[3], firn_error *e
     int64_t first[3], last[3];
     size_t points = 1;
     for (int axis = 0; axis < 3; axis++) {
-        double traveled = e->velocity[axis] * e->to / e->spacing + 0.5;
+        double traveled = e->velocity[axis] * e->tick * (double)e->to / e->spacing + 0.5;
         first[axis] = (int64_t)ceil((double)(BLOCK_EDGE * block[axis]) - traveled);
         last[axis] = (int64_t)ceil((double)(BLOCK_EDGE * (block[axis] + 1)) - traveled) - 1;
         points *= (size_t)(last[axis] - first[axis] + 1);
@@ -166,29 +178,48 @@ static firn_result emit_block(emission *e, const int64_t block[3], firn_error *e
     return FIRN_OK;
 }
 
-// Points that came in during the interval are now at most as deep as they traveled.
-static bool block_matters(const emission *e, const int64_t block[3], double reach, double traveled)
+// How far from a point of the lattice things matter.
+typedef struct range {
+    double jitter;   // m, that points are moved from the lattice along each axis
+    double reach;    // m, from the center of a block to its farthest point
+    double traveled; // m, during the interval
+} range;
+
+static range emission_range(const emission *e)
 {
+    double slack = 1e-6 * e->spacing;
+    double jitter = 0.5 * (double)e->def->jitter * e->spacing + slack;
+    double speed = sqrt(e->velocity[0] * e->velocity[0] + e->velocity[1] * e->velocity[1] +
+                        e->velocity[2] * e->velocity[2]);
+    range r = {.jitter = jitter,
+               .reach = 1.7320508075688772 * (0.5 * BLOCK_EDGE * e->spacing + jitter),
+               .traveled = is_filling(e) ? 0.0 : speed * e->tick * (double)(e->to - e->from)};
+    return r;
+}
+
+// Points that came in during the interval are now at most as deep as they traveled.
+static bool block_matters(const emission *e, const int64_t block[3], const range *r)
+{
+    bool listed = e->region.kind == FIRN_REGION_LEVEL_SET;
+    if (listed && is_filling(e))
+        return true;
     double center[3];
     for (int axis = 0; axis < 3; axis++)
         center[axis] = ((double)block[axis] + 0.5) * BLOCK_EDGE * e->spacing;
     double distance = firn_seed_region_distance(&e->region, center);
-    return distance <= reach + traveled && (is_filling(e) || distance >= -reach - traveled);
+    return (listed || distance <= r->reach + r->traveled) &&
+           (is_filling(e) || distance >= -r->reach - r->traveled);
 }
 
-static firn_result emit_interval(emission *e, firn_error *error)
+// One interval of a sphere or box: the blocks of its bounds that matter.
+static firn_result emit_shape(emission *e, firn_error *error)
 {
     const double edge = BLOCK_EDGE * e->spacing;
-    const double jitter = 0.5 * (double)e->def->jitter * e->spacing;
-    const double reach = 1.7320508075688772 * (0.5 * edge + jitter);
-    const double slack = 1e-6 * edge;
-    double speed = sqrt(e->velocity[0] * e->velocity[0] + e->velocity[1] * e->velocity[1] +
-                        e->velocity[2] * e->velocity[2]);
-    double traveled = is_filling(e) ? 0.0 : speed * (e->to - e->from);
+    const range r = emission_range(e);
     int64_t first[3], last[3], block[3];
     double blocks = 1.0;
     for (int axis = 0; axis < 3; axis++) {
-        double margin = jitter + traveled + slack;
+        double margin = r.jitter + r.traveled;
         double low = floor((e->region.lower[axis] - margin) / edge);
         double high = floor((e->region.upper[axis] + margin) / edge);
         blocks *= high - low + 1.0;
@@ -200,35 +231,72 @@ static firn_result emit_interval(emission *e, firn_error *error)
     for (block[0] = first[0]; block[0] <= last[0]; block[0]++)
         for (block[1] = first[1]; block[1] <= last[1]; block[1]++)
             for (block[2] = first[2]; block[2] <= last[2]; block[2]++)
-                if (block_matters(e, block, reach + slack, traveled))
+                if (block_matters(e, block, &r))
                     FIRN_TRY(emit_block(e, block, error));
     return FIRN_OK;
 }
 
-// Emission proceeds in whole ticks, in which the lattice moves by half a spacing; between two ticks
-// there is nothing to do.
-static double last_tick(double elapsed, double tick) { return floor(elapsed / tick) * tick; }
+// One interval of a level set, which takes the ticks one by one.
+static firn_result emit_level_set(emission *e, firn_seed_volume *volume, firn_error *error)
+{
+    const range r = emission_range(e);
+    FIRN_TRY(firn_seed_volume_list(volume, BLOCK_EDGE * e->spacing, r.jitter, error));
+    const int64_t last = e->to;
+    for (e->to = e->from + 1; e->to <= last; e->to++)
+        for (size_t i = 0; i < volume->blocks.count; i++) {
+            firn_coord coord = volume->blocks.entries[i].coord;
+            const int64_t block[3] = {coord.x, coord.y, coord.z};
+            if (block_matters(e, block, &r))
+                FIRN_TRY(emit_block(e, block, error));
+        }
+    return FIRN_OK;
+}
+
+static firn_result emit_interval(emission *e, firn_seed_volume *volume, firn_error *error)
+{
+    return volume != NULL ? emit_level_set(e, volume, error) : emit_shape(e, error);
+}
+
+// Emission proceeds in whole ticks; until the next there is nothing to do.
+static int64_t count_ticks(double elapsed, double tick) { return (int64_t)floor(elapsed / tick); }
+
+static firn_result emit_stream(emission *e, const firn_source *source, double time,
+                               firn_error *error)
+{
+    double end = fmin(time, e->def->end);
+    double before = source->started ? fmin(source->emitted, end) : source->begun;
+    // More than this would be a week of work, or overflow.
+    const double most_ticks = 1e9;
+    if (!(end > source->begun))
+        return FIRN_OK;
+    if (!((end - source->begun) / e->tick < most_ticks))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "the source emits at %g m/s for %g s, which is too far for particles %g m "
+                         "apart",
+                         (double)firn_length(e->def->velocity), end - source->begun, e->spacing);
+    e->from = count_ticks(before - source->begun, e->tick);
+    e->to = count_ticks(end - source->begun, e->tick);
+    return e->to > e->from ? emit_interval(e, source->volume, error) : FIRN_OK;
+}
 
 static firn_result emit_region(emission *e, const firn_source *source, double time,
                                firn_error *error)
 {
-    e->region = firn_seed_region_make(e->def);
-    double expected = firn_seed_region_volume(&e->region) / (e->spacing * e->spacing * e->spacing);
+    const firn_sdf *sdf = source->volume != NULL ? &source->volume->sdf : NULL;
+    e->region = firn_seed_region_make(e->def, sdf);
+    double step = sdf != NULL ? fmin(e->spacing, (double)sdf->set.map.scale) : e->spacing;
+    double speed = (double)firn_length(e->def->velocity);
+    e->tick = speed > 0.0 ? 0.5 * step / speed : 0.0;
     if (!source->started) {
+        double volume = sdf == NULL ? firn_seed_region_volume(&e->region) : 0.0;
+        double expected = volume / (e->spacing * e->spacing * e->spacing);
         if (!(expected < (double)FIRN_SEED_LIMIT))
             return refuse_count(expected, error);
-        e->from = -1.0;
-        e->to = 0.0;
-        FIRN_TRY(emit_interval(e, error));
+        e->from = -1;
+        e->to = 0;
+        FIRN_TRY(emit_interval(e, source->volume, error));
     }
-    double speed = (double)firn_length(e->def->velocity);
-    if (!(speed > 0.0))
-        return FIRN_OK;
-    double tick = 0.5 * e->spacing / speed;
-    double end = fmin(time, e->def->end);
-    e->from = source->started ? last_tick(fmin(source->emitted, end) - source->begun, tick) : 0.0;
-    e->to = last_tick(end - source->begun, tick);
-    return e->to > e->from ? emit_interval(e, error) : FIRN_OK;
+    return speed > 0.0 ? emit_stream(e, source, time, error) : FIRN_OK;
 }
 
 static firn_result emit_points(emission *e, firn_error *error)

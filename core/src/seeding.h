@@ -35,6 +35,7 @@ typedef struct firn_source {
     bool started;   // the first filling is done
     double begun;   // s, simulated time of the first filling: def.start, or later if added later
     double emitted; // s, simulated time up to which the emission is complete
+    struct firn_seed_volume *volume; // owned, of a level set, else NULL
 } firn_source;
 
 /// What a source needs to know of its simulation.
@@ -54,9 +55,9 @@ firn_result firn_source_open(firn_source *source, const firn_source_def *def, do
 void firn_source_close(firn_source *source);
 
 /// Appends what the source emits up to time, at the positions the snow has at that time, and moves
-/// its started/begun/emitted marks. A source that fills only once and holds not one particle is
-/// refused. On failure neither source nor seeds change. What is emitted in all does not depend on
-/// how time is cut into calls.
+/// its started/begun/emitted marks; putting the marks back undoes the call. A source that fills
+/// only once and holds not one particle is refused. On failure neither source nor seeds change.
+/// What is emitted in all does not depend on how time is cut into calls.
 firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, double time,
                              firn_seeds *seeds, firn_error *error);
 

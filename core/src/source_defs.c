@@ -1,4 +1,5 @@
 #include "defs.h"
+#include "seed_volume.h"
 #include "seeding.h"
 
 #include <math.h>
@@ -115,8 +116,15 @@ firn_result firn_source_check(const firn_source_def *def, firn_error *error)
     FIRN_TRY(firn_def_check(def->cookie, sizeof *def, firn_source_params(), def, "source", error));
     if (def->region == FIRN_REGION_POINTS)
         FIRN_TRY(check_points(def, error));
-    if (def->region == FIRN_REGION_LEVEL_SET)
-        return firn_fail(error, FIRN_ERR_UNSUPPORTED, "sources of level sets are not made yet");
+    if (def->region != FIRN_REGION_LEVEL_SET)
+        return FIRN_OK;
+    if (def->level_set == NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "the source has a level set that is not there");
+    if (def->shell_thickness > def->level_set->background)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "a shell of %g m is thicker than the band of the level set, %g m; make "
+                         "the level set with a wider band",
+                         (double)def->shell_thickness, (double)def->level_set->background);
     return FIRN_OK;
 }
 
@@ -143,6 +151,9 @@ firn_result firn_source_open(firn_source *source, const firn_source_def *def, do
     source->def = *def;
     source->started = false;
     source->begun = source->emitted = time;
+    source->volume = NULL;
+    if (def->region == FIRN_REGION_LEVEL_SET)
+        return firn_seed_volume_create(def->level_set, &source->volume, error);
     if (def->region != FIRN_REGION_POINTS)
         return FIRN_OK;
 
@@ -169,6 +180,8 @@ firn_result firn_source_open(firn_source *source, const firn_source_def *def, do
 
 void firn_source_close(firn_source *source)
 {
+    firn_seed_volume_destroy(source->volume);
+    source->volume = NULL;
     if (source->def.region != FIRN_REGION_POINTS)
         return;
     firn_free((void *)source->def.points);

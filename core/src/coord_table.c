@@ -1,9 +1,9 @@
-#include "leaf_table.h"
+#include "coord_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static size_t slot_of(const firn_leaf_table *table, firn_coord coord)
+static size_t slot_of(const firn_coord_table *table, firn_coord coord)
 {
     uint64_t hash = (uint64_t)(uint32_t)coord.x * 0x9E3779B97F4A7C15u ^
                     (uint64_t)(uint32_t)coord.y * 0xC2B2AE3D27D4EB4Fu ^
@@ -14,7 +14,7 @@ static size_t slot_of(const firn_leaf_table *table, firn_coord coord)
 static bool same(firn_coord a, firn_coord b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
 // The slot that holds coord, or the free one where it belongs.
-static size_t probe(const firn_leaf_table *table, firn_coord coord)
+static size_t probe(const firn_coord_table *table, firn_coord coord)
 {
     size_t slot = slot_of(table, coord);
     while (table->slots[slot] != 0 && !same(table->entries[table->slots[slot] - 1].coord, coord))
@@ -22,17 +22,17 @@ static size_t probe(const firn_leaf_table *table, firn_coord coord)
     return slot;
 }
 
-static void fill_slots(firn_leaf_table *table)
+static void fill_slots(firn_coord_table *table)
 {
     memset(table->slots, 0, (table->slot_mask + 1) * sizeof *table->slots);
     for (size_t i = 0; i < table->count; i++)
         table->slots[probe(table, table->entries[i].coord)] = (uint32_t)(i + 1);
 }
 
-static firn_result grow(firn_leaf_table *table, firn_error *error)
+static firn_result grow(firn_coord_table *table, firn_error *error)
 {
     size_t capacity = table->capacity > 0 ? 2 * table->capacity : 256;
-    firn_leaf_entry *entries = NULL;
+    firn_coord_entry *entries = NULL;
     uint32_t *slots = NULL;
     if (capacity <= UINT32_MAX / 2) {
         entries = firn_alloc(capacity * sizeof *entries);
@@ -42,8 +42,8 @@ static firn_result grow(firn_leaf_table *table, firn_error *error)
         firn_free(entries);
         firn_free(slots);
         return firn_fail(error, FIRN_ERR_MEMORY,
-                         "out of memory: cannot list more than %zu leaves of the field; use larger "
-                         "voxels",
+                         "out of memory: cannot list more than %zu blocks of space; use larger "
+                         "voxels or cells",
                          table->count);
     }
     if (table->count > 0)
@@ -58,8 +58,8 @@ static firn_result grow(firn_leaf_table *table, firn_error *error)
     return FIRN_OK;
 }
 
-firn_result firn_leaf_table_add(firn_leaf_table *table, firn_coord coord, uint32_t *number,
-                                firn_error *error)
+firn_result firn_coord_table_add(firn_coord_table *table, firn_coord coord, uint32_t *number,
+                                 firn_error *error)
 {
     if (table->capacity == 0)
         FIRN_TRY(grow(table, error));
@@ -69,7 +69,7 @@ firn_result firn_leaf_table_add(firn_leaf_table *table, firn_coord coord, uint32
             FIRN_TRY(grow(table, error));
             slot = probe(table, coord);
         }
-        table->entries[table->count] = (firn_leaf_entry){.coord = coord};
+        table->entries[table->count] = (firn_coord_entry){.coord = coord};
         table->slots[slot] = (uint32_t)++table->count;
     }
     *number = table->slots[slot] - 1;
@@ -78,7 +78,7 @@ firn_result firn_leaf_table_add(firn_leaf_table *table, firn_coord coord, uint32
 
 static int compare_entries(const void *a, const void *b)
 {
-    firn_coord p = ((const firn_leaf_entry *)a)->coord, q = ((const firn_leaf_entry *)b)->coord;
+    firn_coord p = ((const firn_coord_entry *)a)->coord, q = ((const firn_coord_entry *)b)->coord;
     if (p.x != q.x)
         return p.x < q.x ? -1 : 1;
     if (p.y != q.y)
@@ -86,7 +86,7 @@ static int compare_entries(const void *a, const void *b)
     return p.z < q.z ? -1 : p.z > q.z;
 }
 
-void firn_leaf_table_sort(firn_leaf_table *table)
+void firn_coord_table_sort(firn_coord_table *table)
 {
     if (table->count == 0)
         return;
@@ -94,9 +94,9 @@ void firn_leaf_table_sort(firn_leaf_table *table)
     fill_slots(table);
 }
 
-void firn_leaf_table_free(firn_leaf_table *table)
+void firn_coord_table_free(firn_coord_table *table)
 {
     firn_free(table->entries);
     firn_free(table->slots);
-    *table = (firn_leaf_table){0};
+    *table = (firn_coord_table){0};
 }
