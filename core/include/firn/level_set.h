@@ -33,8 +33,8 @@ typedef struct firn_level_set {
     const firn_tile *tiles; // at least those that are inside; sorted or not
 } firn_level_set;
 
-/// Velocity of the surface, where it is known; continued outward where it is not. Zero is unknown in
-/// a leaf that has other values.
+/// Velocity of the surface, where it is known; continued outward where it is not. Zero is unknown
+/// in a leaf that has other values.
 typedef struct firn_velocity_grid {
     firn_transform map;
     size_t leaf_count;             // 0: no velocities
