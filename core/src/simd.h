@@ -31,6 +31,9 @@
 #endif
 #endif
 
+/// Small enough, and called with constants that must reach it.
+#define FIRN_INLINE static inline __attribute__((always_inline))
+
 /// True when this machine can run what the translation unit was compiled for.
 static inline bool firn_isa_supported(void)
 {
@@ -402,5 +405,47 @@ static inline firn_fs3 firn_fs3_mul_commuting(firn_fs3 a, firn_fs3 b)
         a.xx * b.xz + a.xy * b.yz + a.xz * b.zz, a.xy * b.xy + a.yy * b.yy + a.yz * b.yz,
         a.xy * b.xz + a.yy * b.yz + a.yz * b.zz, a.xz * b.xz + a.yz * b.yz + a.zz * b.zz};
 }
+
+/// A node is four floats; a row is four nodes, whatever the number of lanes.
+typedef float firn_node __attribute__((vector_size(16)));
+typedef float firn_row __attribute__((vector_size(64)));
+typedef float firn_node_memory __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float firn_row_memory __attribute__((vector_size(64), aligned(4), may_alias));
+
+FIRN_INLINE firn_row row_load(const float *p) { return *(const firn_row_memory *)p; }
+FIRN_INLINE void row_store(float *p, firn_row r) { *(firn_row_memory *)p = r; }
+FIRN_INLINE firn_node node_load(const float *p) { return *(const firn_node_memory *)p; }
+FIRN_INLINE void node_store(float *p, firn_node n) { *(firn_node_memory *)p = n; }
+
+// row_repeat: the same node four times. row_spread: one number for each of the four nodes.
+// row_sum: the sum of the four nodes. Compilers take the generic forms through memory on AVX-512.
+#if FIRN_LANES == 16
+FIRN_INLINE firn_row row_repeat(firn_node n) { return (firn_row)_mm512_broadcast_f32x4(n); }
+FIRN_INLINE firn_row row_spread(firn_node n)
+{
+    const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    return (firn_row)_mm512_permutexvar_ps(index, _mm512_castps128_ps512(n));
+}
+FIRN_INLINE firn_node row_sum(firn_row r)
+{
+    __m256 pair = _mm256_add_ps(_mm512_castps512_ps256(r), _mm512_extractf32x8_ps(r, 1));
+    return _mm_add_ps(_mm256_castps256_ps128(pair), _mm256_extractf128_ps(pair, 1));
+}
+#else
+FIRN_INLINE firn_row row_repeat(firn_node n)
+{
+    return __builtin_shufflevector(n, n, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+}
+FIRN_INLINE firn_row row_spread(firn_node n)
+{
+    return __builtin_shufflevector(n, n, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+}
+FIRN_INLINE firn_node row_sum(firn_row r)
+{
+    return __builtin_shufflevector(r, r, 0, 1, 2, 3) + __builtin_shufflevector(r, r, 4, 5, 6, 7) +
+           (__builtin_shufflevector(r, r, 8, 9, 10, 11) +
+            __builtin_shufflevector(r, r, 12, 13, 14, 15));
+}
+#endif
 
 #endif

@@ -8,13 +8,6 @@
 #include "grid.h"
 #include "simd.h"
 
-#define FIRN_INLINE static inline __attribute__((always_inline))
-
-typedef float firn_row __attribute__((vector_size(64)));
-typedef float firn_row_memory __attribute__((vector_size(64), aligned(4), may_alias));
-typedef float firn_node __attribute__((vector_size(16)));
-typedef float firn_node_memory __attribute__((vector_size(16), aligned(4), may_alias));
-
 enum {
     TILE_EDGE = 9,                     // nodes -1 to 7 of the block
     TILE_ROW = 4 * 12,                 // floats along z, padded so that any row can be read whole
@@ -28,32 +21,6 @@ typedef struct firn_stencils {
     float w[2][4][FIRN_LANES], s[2][4][FIRN_LANES]; // along x and y
     float wz[FIRN_LANES][4], sz[FIRN_LANES][4];     // along z, one particle after the other
 } firn_stencils;
-
-FIRN_INLINE firn_row row_load(const float *p) { return *(const firn_row_memory *)p; }
-FIRN_INLINE void row_store(float *p, firn_row r) { *(firn_row_memory *)p = r; }
-FIRN_INLINE firn_node node_load(const float *p) { return *(const firn_node_memory *)p; }
-FIRN_INLINE void node_store(float *p, firn_node n) { *(firn_node_memory *)p = n; }
-
-/// The same node four times.
-FIRN_INLINE firn_row row_repeat(firn_node n)
-{
-    return __builtin_shufflevector(n, n, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
-}
-
-/// One number for each of the four nodes.
-FIRN_INLINE firn_row row_spread(firn_node n)
-{
-    return __builtin_shufflevector(n, n, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-}
-
-FIRN_INLINE firn_node row_sum(firn_row r)
-{
-    typedef float half __attribute__((vector_size(32)));
-    half a = __builtin_shufflevector(r, r, 0, 1, 2, 3, 4, 5, 6, 7);
-    half b = __builtin_shufflevector(r, r, 8, 9, 10, 11, 12, 13, 14, 15);
-    half c = a + b;
-    return __builtin_shufflevector(c, c, 0, 1, 2, 3) + __builtin_shufflevector(c, c, 4, 5, 6, 7);
-}
 
 /// Four lanes of numbers to one node for each particle, and back.
 FIRN_INLINE void interleave(float (*out)[4], firn_fx a, firn_fx b, firn_fx c, firn_fx d)
