@@ -52,8 +52,8 @@ void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_b
 
 FIRN_INLINE firn_fm3 gradient_of(firn_takings *takings)
 {
-    firn_fx3 x = deinterleave(takings->gradient[0]), y = deinterleave(takings->gradient[1]),
-             z = deinterleave(takings->gradient[2]);
+    firn_fx3 x = lanes_from_nodes(takings->gradient[0]), y = lanes_from_nodes(takings->gradient[1]),
+             z = lanes_from_nodes(takings->gradient[2]);
     return (firn_fm3){{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
 }
 
@@ -78,10 +78,10 @@ FIRN_INLINE void update_deformation(const firn_pass *pass, size_t first, int n, 
 FIRN_INLINE firn_fx3 new_velocity(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
                                   firn_takings *takings)
 {
-    firn_fx3 pic = deinterleave(takings->value);
+    firn_fx3 pic = lanes_from_nodes(takings->value);
     if (scheme != FIRN_SCHEME_FLIP)
         return pic;
-    firn_fx3 old = deinterleave(takings->old), v = vector_load(pass, FIRN_V, first, n);
+    firn_fx3 old = lanes_from_nodes(takings->old), v = vector_load(pass, FIRN_V, first, n);
     float share = pass->flip_share;
     return (firn_fx3){pic.x + share * (v.x - old.x), pic.y + share * (v.y - old.y),
                       pic.z + share * (v.z - old.z)};

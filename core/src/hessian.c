@@ -41,12 +41,12 @@ FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, b
                       1.0f / pass->grid->cell_size);
         for (int l = 0; l < n; l++)
             gather(in, &st, l, order, value[l], column[0][l], column[1][l], column[2][l]);
-        firn_fx3 x = deinterleave(column[0]), y = deinterleave(column[1]),
-                 z = deinterleave(column[2]);
+        firn_fx3 x = lanes_from_nodes(column[0]), y = lanes_from_nodes(column[1]),
+                 z = lanes_from_nodes(column[2]);
         firn_fm3 k = group_product(pass, first, n,
                                    (firn_fm3){{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}});
         for (int c = 0; c < 3; c++)
-            interleave(column[c], k.m[c], k.m[3 + c], k.m[6 + c], (firn_fx){0});
+            nodes_from_lanes(column[c], k.m[c], k.m[3 + c], k.m[6 + c], (firn_fx){0});
         for (int l = 0; l < n; l++)
             scatter(out, &st, l, order, (firn_node){0}, node_load(column[0][l]),
                     node_load(column[1][l]), node_load(column[2][l]));

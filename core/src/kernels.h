@@ -43,6 +43,9 @@ typedef struct firn_pass {
     firn_node_field input, output;     // of the Hessian product
 } firn_pass;
 
+/// Stands for the J_P of no particle, above all others.
+#define FIRN_NO_JP 1e30f
+
 /// Sums over the particles of a block at the start of a substep.
 typedef struct firn_block_sums {
     double mass;      // kg

@@ -11,47 +11,63 @@ typedef struct firn_gifts {
     float force[3][FIRN_LANES][4];
 } firn_gifts;
 
-FIRN_INLINE void interleave_columns(float (*out)[FIRN_LANES][4], firn_fm3 a)
+/// firn_block_sums while they are being added up.
+typedef struct firn_lane_sums {
+    firn_fx_total mass, moment[3], kinetic, elastic, jp;
+    firn_fx jp_min;
+} firn_lane_sums;
+
+FIRN_INLINE void columns_from_lanes(float (*out)[FIRN_LANES][4], firn_fm3 a)
 {
     firn_fx zero = {0};
     for (int column = 0; column < 3; column++)
-        interleave(out[column], a.m[column], a.m[3 + column], a.m[6 + column], zero);
+        nodes_from_lanes(out[column], a.m[column], a.m[3 + column], a.m[6 + column], zero);
 }
 
 // Stress of the group, method.md (6), and its share in the sums.
-FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_block_sums *sums)
+FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_lane_sums *sums)
 {
-    firn_fx jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
+    const float *jp_channel = firn_channel_of(pass->particles, FIRN_JP) + first;
+    firn_fx jp = lanes_load(jp_channel, n, FIRN_NO_JP);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
     firn_snow_moduli moduli = moduli_load(pass, first, n);
     firn_fs3 strain = firn_snow_strain(matrix_load(pass, FIRN_F, first, n, 1.0f));
-    sums->elastic += firn_fx_sum(volume * firn_snow_energy(strain, moduli));
-    sums->jp += firn_fx_sum(channel_load(pass, FIRN_JP, first, n, 0.0f));
-    // The filled lanes hold 1: good for a minimum that only tells how far snow is packed.
-    float jp_min = firn_fx_min_lane(jp);
-    sums->jp_min = jp_min < sums->jp_min ? jp_min : sums->jp_min;
+    firn_fx_accumulate(&sums->elastic, volume * firn_snow_energy(strain, moduli));
+    firn_fx_accumulate(&sums->jp, lanes_load(jp_channel, n, 0.0f));
+    sums->jp_min = firn_fx_min(sums->jp_min, jp);
     return firn_fm3_from_fs3(firn_fs3_scale(volume, firn_snow_stress(strain, moduli)));
 }
 
-FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_block_sums *sums)
+FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_lane_sums *sums)
 {
-    sums->mass += firn_fx_sum(mass);
-    sums->moment[0] += firn_fx_sum(mass * u.x);
-    sums->moment[1] += firn_fx_sum(mass * u.y);
-    sums->moment[2] += firn_fx_sum(mass * u.z);
-    sums->kinetic += firn_fx_sum(0.5f * mass * (v.x * v.x + v.y * v.y + v.z * v.z));
+    firn_fx_accumulate(&sums->mass, mass);
+    firn_fx_accumulate(&sums->moment[0], mass * u.x);
+    firn_fx_accumulate(&sums->moment[1], mass * u.y);
+    firn_fx_accumulate(&sums->moment[2], mass * u.z);
+    firn_fx_accumulate(&sums->kinetic, 0.5f * mass * (v.x * v.x + v.y * v.y + v.z * v.z));
+}
+
+static void finish_sums(const firn_lane_sums *lanes, firn_block_sums *sums)
+{
+    sums->mass = firn_fx_total_sum(&lanes->mass);
+    for (int axis = 0; axis < 3; axis++)
+        sums->moment[axis] = firn_fx_total_sum(&lanes->moment[axis]);
+    sums->kinetic = firn_fx_total_sum(&lanes->kinetic);
+    sums->elastic = firn_fx_total_sum(&lanes->elastic);
+    sums->jp = firn_fx_total_sum(&lanes->jp);
+    sums->jp_min = firn_fx_min_lane(lanes->jp_min);
 }
 
 FIRN_INLINE void make_gifts(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
-                            int order, firn_fx3 u, firn_gifts *gifts, firn_block_sums *sums)
+                            int order, firn_fx3 u, firn_gifts *gifts, firn_lane_sums *sums)
 {
     firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
     firn_fx3 v = vector_load(pass, FIRN_V, first, n);
     firn_fm3 stress = group_stress(pass, first, n, sums);
     group_sums(mass, u, v, sums);
-    interleave(gifts->momentum, mass * v.x, mass * v.y, mass * v.z, mass);
+    nodes_from_lanes(gifts->momentum, mass * v.x, mass * v.y, mass * v.z, mass);
     if (scheme != FIRN_SCHEME_APIC)
-        interleave_columns(gifts->force, firn_fm3_scale(firn_fx_set(-1.0f), stress));
+        columns_from_lanes(gifts->force, firn_fm3_scale(firn_fx_set(-1.0f), stress));
     if (scheme == FIRN_SCHEME_FLIP)
         return;
     // The affine momentum goes through the same slopes as the stress, method.md (5).
@@ -60,7 +76,7 @@ FIRN_INLINE void make_gifts(const firn_pass *pass, size_t first, int n, firn_sch
     firn_fm3 affine = firn_fm3_scale(inertia, matrix_load(pass, FIRN_C, first, n, 0.0f));
     if (scheme == FIRN_SCHEME_APIC)
         affine = firn_fm3_add(affine, firn_fm3_scale(firn_fx_set(-pass->dt), stress));
-    interleave_columns(gifts->affine, affine);
+    columns_from_lanes(gifts->affine, affine);
 }
 
 FIRN_INLINE void scatter_group(float *momentum, float *force, const firn_stencils *st,
@@ -86,15 +102,19 @@ FIRN_INLINE void block_to_grid(const firn_pass *pass, const firn_block *block, f
     memset(momentum, 0, sizeof momentum);
     if (scheme != FIRN_SCHEME_APIC)
         memset(force, 0, sizeof force);
+    firn_lane_sums lanes;
+    memset(&lanes, 0, sizeof lanes);
+    lanes.jp_min = firn_fx_set(FIRN_NO_JP);
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         firn_fx3 u = vector_load(pass, FIRN_U, first, n);
         _Alignas(64) firn_stencils st;
         _Alignas(64) firn_gifts gifts;
         make_stencils(&st, u, order, scheme != FIRN_SCHEME_FLIP, 1.0f / pass->grid->cell_size);
-        make_gifts(pass, first, n, scheme, order, u, &gifts, sums);
+        make_gifts(pass, first, n, scheme, order, u, &gifts, &lanes);
         scatter_group(momentum, force, &st, &gifts, n, scheme, order);
     }
+    finish_sums(&lanes, sums);
     tile_add(pass->grid, FIRN_NODE_VELOCITY, block, momentum);
     if (scheme != FIRN_SCHEME_APIC)
         tile_add(pass->grid, FIRN_NODE_OLD, block, force);

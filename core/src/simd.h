@@ -249,6 +249,27 @@ static inline double firn_fx_sum(firn_fx a)
     return sum;
 }
 
+/// A running sum for each lane, in double precision.
+typedef struct firn_fx_total {
+    double lane[FIRN_LANES];
+} firn_fx_total;
+
+static inline void firn_fx_accumulate(firn_fx_total *total, firn_fx a)
+{
+    float lanes[FIRN_LANES];
+    firn_fx_store(lanes, a);
+    for (int i = 0; i < FIRN_LANES; i++)
+        total->lane[i] += (double)lanes[i];
+}
+
+static inline double firn_fx_total_sum(const firn_fx_total *total)
+{
+    double sum = 0.0;
+    for (int i = 0; i < FIRN_LANES; i++)
+        sum += total->lane[i];
+    return sum;
+}
+
 static inline firn_fx3 firn_fx3_select(firn_ix mask, firn_fx3 a, firn_fx3 b)
 {
     return (firn_fx3){firn_fx_select(mask, a.x, b.x), firn_fx_select(mask, a.y, b.y),
@@ -445,6 +466,67 @@ FIRN_INLINE firn_node row_sum(firn_row r)
     return __builtin_shufflevector(r, r, 0, 1, 2, 3) + __builtin_shufflevector(r, r, 4, 5, 6, 7) +
            (__builtin_shufflevector(r, r, 8, 9, 10, 11) +
             __builtin_shufflevector(r, r, 12, 13, 14, 15));
+}
+#endif
+
+// nodes_from_lanes: four numbers of every lane become one node for each lane. lanes_from_nodes: the
+// first three numbers of each lane's node, back in lanes.
+#if FIRN_LANES == 16
+FIRN_INLINE void nodes_from_lanes(float (*nodes)[4], firn_fx a, firn_fx b, firn_fx c, firn_fx d)
+{
+    __m512d ab0 = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
+    __m512d ab2 = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
+    __m512d cd0 = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+    __m512d cd2 = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+    // Nodes 0 4 8 12, then 1 5 9 13 and so on.
+    __m512 n0 = _mm512_castpd_ps(_mm512_unpacklo_pd(ab0, cd0));
+    __m512 n1 = _mm512_castpd_ps(_mm512_unpackhi_pd(ab0, cd0));
+    __m512 n2 = _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2));
+    __m512 n3 = _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2));
+    __m512 low01 = _mm512_shuffle_f32x4(n0, n1, 0x44), low23 = _mm512_shuffle_f32x4(n2, n3, 0x44);
+    __m512 high01 = _mm512_shuffle_f32x4(n0, n1, 0xee), high23 = _mm512_shuffle_f32x4(n2, n3, 0xee);
+    row_store(nodes[0], _mm512_shuffle_f32x4(low01, low23, 0x88));
+    row_store(nodes[4], _mm512_shuffle_f32x4(low01, low23, 0xdd));
+    row_store(nodes[8], _mm512_shuffle_f32x4(high01, high23, 0x88));
+    row_store(nodes[12], _mm512_shuffle_f32x4(high01, high23, 0xdd));
+}
+FIRN_INLINE firn_fx3 lanes_from_nodes(float (*const nodes)[4])
+{
+    __m512 m0 = row_load(nodes[0]), m1 = row_load(nodes[4]);
+    __m512 m2 = row_load(nodes[8]), m3 = row_load(nodes[12]);
+    __m512 low01 = _mm512_shuffle_f32x4(m0, m1, 0x44), low23 = _mm512_shuffle_f32x4(m2, m3, 0x44);
+    __m512 high01 = _mm512_shuffle_f32x4(m0, m1, 0xee), high23 = _mm512_shuffle_f32x4(m2, m3, 0xee);
+    __m512 n0 = _mm512_shuffle_f32x4(low01, low23, 0x88);
+    __m512 n1 = _mm512_shuffle_f32x4(low01, low23, 0xdd);
+    __m512 n2 = _mm512_shuffle_f32x4(high01, high23, 0x88);
+    __m512 n3 = _mm512_shuffle_f32x4(high01, high23, 0xdd);
+    __m512d xy01 = _mm512_castps_pd(_mm512_unpacklo_ps(n0, n1));
+    __m512d xy23 = _mm512_castps_pd(_mm512_unpacklo_ps(n2, n3));
+    __m512d zw01 = _mm512_castps_pd(_mm512_unpackhi_ps(n0, n1));
+    __m512d zw23 = _mm512_castps_pd(_mm512_unpackhi_ps(n2, n3));
+    return (firn_fx3){(firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(xy01, xy23)),
+                      (firn_fx)_mm512_castpd_ps(_mm512_unpackhi_pd(xy01, xy23)),
+                      (firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(zw01, zw23))};
+}
+#else
+FIRN_INLINE void nodes_from_lanes(float (*nodes)[4], firn_fx a, firn_fx b, firn_fx c, firn_fx d)
+{
+    float lanes[4][FIRN_LANES];
+    firn_fx_store(lanes[0], a);
+    firn_fx_store(lanes[1], b);
+    firn_fx_store(lanes[2], c);
+    firn_fx_store(lanes[3], d);
+    for (int l = 0; l < FIRN_LANES; l++)
+        for (int k = 0; k < 4; k++)
+            nodes[l][k] = lanes[k][l];
+}
+FIRN_INLINE firn_fx3 lanes_from_nodes(float (*const nodes)[4])
+{
+    float lanes[3][FIRN_LANES];
+    for (int l = 0; l < FIRN_LANES; l++)
+        for (int k = 0; k < 3; k++)
+            lanes[k][l] = nodes[l][k];
+    return (firn_fx3){firn_fx_load(lanes[0]), firn_fx_load(lanes[1]), firn_fx_load(lanes[2])};
 }
 #endif
 

@@ -22,28 +22,6 @@ typedef struct firn_stencils {
     float wz[FIRN_LANES][4], sz[FIRN_LANES][4];     // along z, one particle after the other
 } firn_stencils;
 
-/// Four lanes of numbers to one node for each particle, and back.
-FIRN_INLINE void interleave(float (*out)[4], firn_fx a, firn_fx b, firn_fx c, firn_fx d)
-{
-    float lanes[4][FIRN_LANES];
-    firn_fx_store(lanes[0], a);
-    firn_fx_store(lanes[1], b);
-    firn_fx_store(lanes[2], c);
-    firn_fx_store(lanes[3], d);
-    for (int l = 0; l < FIRN_LANES; l++)
-        for (int k = 0; k < 4; k++)
-            out[l][k] = lanes[k][l];
-}
-
-FIRN_INLINE firn_fx3 deinterleave(float (*const nodes)[4])
-{
-    float lanes[3][FIRN_LANES];
-    for (int l = 0; l < FIRN_LANES; l++)
-        for (int k = 0; k < 3; k++)
-            lanes[k][l] = nodes[l][k];
-    return (firn_fx3){firn_fx_load(lanes[0]), firn_fx_load(lanes[1]), firn_fx_load(lanes[2])};
-}
-
 /// Weights and slopes along one axis, method.md (4) and (5); t is the fraction of the position.
 /// With moments the slopes are the weights times the distance to the node, as APIC takes them;
 /// otherwise they are the derivatives of the weights.
@@ -88,8 +66,8 @@ FIRN_INLINE void make_stencils(firn_stencils *st, firn_fx3 u, int order, bool mo
                      s);
         base += (whole + 1) * stride[axis];
         if (axis == 2) {
-            interleave(st->wz, w[0], w[1], w[2], w[3]);
-            interleave(st->sz, s[0], s[1], s[2], s[3]);
+            nodes_from_lanes(st->wz, w[0], w[1], w[2], w[3]);
+            nodes_from_lanes(st->sz, s[0], s[1], s[2], s[3]);
         } else {
             for (int k = 0; k < order; k++) {
                 firn_fx_store(st->w[axis][k], w[k]);

@@ -39,7 +39,7 @@ static void add_sums(firn_sim *sim)
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
     firn_step_stats *stats = &sim->stats;
     stats->kinetic = stats->elastic = stats->potential = 0.0;
-    stats->min_jp = 1e30;
+    stats->min_jp = (double)FIRN_NO_JP;
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         const firn_block_sums *s = &sums[b];
         firn_coord c = blocks[b].coord;
@@ -69,10 +69,8 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
     for (int color = 0; color < grid->color_count; color++) {
         size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
 #pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
-        for (size_t i = begin; i < end; i++) {
-            sums[list[i]] = (firn_block_sums){.jp_min = 1e30f};
+        for (size_t i = begin; i < end; i++)
             sim->kernels->to_grid(&pass, &blocks[list[i]], &sums[list[i]]);
-        }
     }
     add_sums(sim);
 }
