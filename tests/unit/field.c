@@ -261,6 +261,40 @@ static void moving_by_whole_leaves_moves_the_field(void **state)
     cloud_free(&moved);
 }
 
+static float density_at(const firn_field_view *view, int x, int y, int z)
+{
+    for (size_t i = 0; i < view->leaf_count; i++) {
+        firn_coord o = view->leaf_origin[i];
+        if (x >= o.x && x < o.x + 8 && y >= o.y && y < o.y + 8 && z >= o.z && z < o.z + 8)
+            return view->density[i * 512 + (size_t)(((x - o.x) * 8 + y - o.y) * 8 + z - o.z)];
+    }
+    return 0.0f;
+}
+
+static void moving_by_whole_voxels_moves_the_field(void **state)
+{
+    (void)state;
+    cloud c = random_cloud(200), moved = random_cloud(200);
+    firn_field_def def = firn_field_def_default();
+    def.voxel_size = 0.0625f;
+    for (size_t i = 0; i < 200; i++)
+        moved.position[i] =
+            firn_add(c.position[i], firn_vec(3.0f / 16.0f, -0.0625f, 13.0f / 16.0f));
+    firn_field *fields[2] = {rasterize(&def, &c), rasterize(&def, &moved)};
+    firn_field_view a = firn_field_read(fields[0]), b = firn_field_read(fields[1]);
+    for (int x = -12; x < 12; x++)
+        for (int y = -12; y < 12; y++)
+            for (int z = -12; z < 12; z++) {
+                float before = density_at(&a, x, y, z);
+                float after = density_at(&b, x + 3, y - 1, z + 13);
+                assert_float_equal(after, before, 1e-4f * (before + 0.01f));
+            }
+    firn_field_destroy(fields[0]);
+    firn_field_destroy(fields[1]);
+    cloud_free(&c);
+    cloud_free(&moved);
+}
+
 static uint64_t field_hash(firn_field *field)
 {
     firn_field_view view = firn_field_read(field);
@@ -494,6 +528,7 @@ int main(void)
         cmocka_unit_test(one_particle_becomes_the_spline),
         cmocka_unit_test(the_center_of_mass_stays_where_it_is),
         cmocka_unit_test(moving_by_whole_leaves_moves_the_field),
+        cmocka_unit_test(moving_by_whole_voxels_moves_the_field),
         cmocka_unit_test(result_does_not_depend_on_thread_count),
         cmocka_unit_test(leaves_are_sorted_and_never_empty),
         cmocka_unit_test(particles_far_apart_stay_sparse),
