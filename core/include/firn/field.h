@@ -24,7 +24,7 @@ typedef struct firn_field_def {
     uint32_t cookie;
     float voxel_size;   // m
     int kernel;         // firn_kernel
-    float filter_width; // m, a unit of the kernel, a voxel at least; 0: the larger of voxel and cell
+    float filter_width; // m, unit of the kernel, at least a voxel; 0: the larger of voxel and cell
     bool velocity;      // also rasterize velocity
     bool compaction;    // also rasterize compaction
     int thread_count;   // 0 uses every core
