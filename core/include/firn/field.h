@@ -24,7 +24,8 @@ typedef struct firn_field_def {
     uint32_t cookie;
     float voxel_size;   // m
     int kernel;         // firn_kernel
-    float filter_width; // m, unit of the kernel, at least a voxel; 0: the larger of voxel and cell
+    float filter_width; // m, one unit of the kernel, at least a voxel; 0 takes the larger of voxel
+                        // and cell
     bool velocity;      // also rasterize velocity
     bool compaction;    // also rasterize compaction
     int thread_count;   // 0 uses every core
@@ -62,10 +63,10 @@ typedef struct firn_field_view {
     float voxel_size; // m
     size_t leaf_count;
     const firn_coord *leaf_origin; // voxels, multiples of 8, in a fixed order
-    const uint64_t *mask;          // 8 words for each leaf: bit z of byte y of word x is an active voxel
-    const float *density;          // kg/m^3, 512 for each leaf
-    const firn_vec3 *velocity;     // m/s, momentum over mass, or NULL
-    const float *compaction;       // mass-weighted mean of 1/J_P (1: fresh, above: packed), or NULL
+    const uint64_t *mask; // 8 words for each leaf: bit z of byte y of word x is an active voxel
+    const float *density; // kg/m^3, 512 for each leaf
+    const firn_vec3 *velocity; // m/s, momentum over mass, or NULL
+    const float *compaction;   // mass-weighted mean of 1/J_P (1: fresh, above: packed), or NULL
 } firn_field_view;
 
 FIRN_API firn_field_view firn_field_read(const firn_field *field);
