@@ -1,3 +1,4 @@
-foreach(part field noise seed_volume seeding)
+foreach(part noise seed_volume seeding)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()
+firn_core_test(test_field SOURCES unit/field.c LABELS asan tsan)

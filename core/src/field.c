@@ -104,10 +104,8 @@ static inline box reached_voxels(const raster *r, const double position[3])
     return voxels;
 }
 
-static int32_t floor_leaf(int32_t voxel)
-{
-    return (voxel >= 0 ? voxel : voxel - (LEAF - 1)) / LEAF;
-}
+// Leaf of a voxel: the shift rounds down, also below zero.
+static int32_t leaf_of(int32_t voxel) { return voxel >> 3; }
 
 static box reached_leaves(const raster *r, size_t particle)
 {
@@ -115,8 +113,8 @@ static box reached_leaves(const raster *r, size_t particle)
     position_in_voxels(r, particle, position);
     box leaves = reached_voxels(r, position);
     for (int axis = 0; axis < 3; axis++) {
-        leaves.lower[axis] = floor_leaf(leaves.lower[axis]);
-        leaves.upper[axis] = floor_leaf(leaves.upper[axis]);
+        leaves.lower[axis] = leaf_of(leaves.lower[axis]);
+        leaves.upper[axis] = leaf_of(leaves.upper[axis]);
     }
     return leaves;
 }
@@ -148,7 +146,7 @@ static double sum_of_weights(const raster *r, double position, int32_t lower, in
 {
     const int32_t range[2] = {lower, upper};
     double sum = 0.0;
-    for (int32_t first = floor_leaf(lower) * LEAF; first <= upper; first += LEAF) {
+    for (int32_t first = leaf_of(lower) * LEAF; first <= upper; first += LEAF) {
         float weights[LEAF];
         weigh_row(r, r->cubic, position, first, range, weights);
         for (int i = 0; i < LEAF; i++)
@@ -182,7 +180,11 @@ typedef struct recent {
 static firn_result find_leaves(raster *r, size_t particle, recent *last, firn_error *error)
 {
     box leaves = reached_leaves(r, particle);
-    if (last->count > 0 && memcmp(&last->leaves, &leaves, sizeof leaves) == 0)
+    int32_t changed = last->count == 0;
+    for (int axis = 0; axis < 3; axis++)
+        changed |= (leaves.lower[axis] ^ last->leaves.lower[axis]) |
+                   (leaves.upper[axis] ^ last->leaves.upper[axis]);
+    if (!changed)
         return FIRN_OK;
     last->leaves = leaves;
     last->count = 0;

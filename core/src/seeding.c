@@ -239,10 +239,11 @@ static firn_result emit_shape(emission *e, firn_error *error)
 // One interval of a level set, which takes the ticks one by one.
 static firn_result emit_level_set(emission *e, firn_seed_volume *volume, firn_error *error)
 {
+    const int64_t last = e->to;
+    e->to = e->from + 1;
     const range r = emission_range(e);
     FIRN_TRY(firn_seed_volume_list(volume, BLOCK_EDGE * e->spacing, r.jitter, error));
-    const int64_t last = e->to;
-    for (e->to = e->from + 1; e->to <= last; e->to++)
+    for (; e->to <= last; e->to++)
         for (size_t i = 0; i < volume->blocks.count; i++) {
             firn_coord coord = volume->blocks.entries[i].coord;
             const int64_t block[3] = {coord.x, coord.y, coord.z};

@@ -197,6 +197,36 @@ static void one_particle_becomes_the_spline(void **state)
     cloud_free(&c);
 }
 
+static void the_center_of_mass_stays_where_it_is(void **state)
+{
+    (void)state;
+    cloud c = random_cloud(50);
+    c.points.count = 1;
+    for (int run = 0; run < 100; run++) {
+        firn_field_def def = firn_field_def_default();
+        def.kernel = run % 2;
+        def.voxel_size = 0.0625f;
+        def.filter_width = run % 3 ? 0.0625f : 0.125f;
+        c.points.position = &c.position[run / 2];
+        firn_field *field = rasterize(&def, &c);
+        firn_field_view view = firn_field_read(field);
+        double mass = 0.0, moment[3] = {0};
+        for (size_t i = 0; i < view.leaf_count * FIRN_LEAF_VOXELS; i++) {
+            firn_coord o = view.leaf_origin[i / 512];
+            double m = (double)view.density[i];
+            mass += m;
+            moment[0] += m * (o.x + (int)(i / 64 % 8) + 0.5) * 0.0625;
+            moment[1] += m * (o.y + (int)(i / 8 % 8) + 0.5) * 0.0625;
+            moment[2] += m * (o.z + (int)(i % 8) + 0.5) * 0.0625;
+        }
+        const float *x = &c.points.position->x;
+        for (int axis = 0; axis < 3; axis++)
+            assert_true(fabs(moment[axis] / mass - (double)x[axis]) < 2e-6);
+        firn_field_destroy(field);
+    }
+    cloud_free(&c);
+}
+
 static void moving_by_whole_leaves_moves_the_field(void **state)
 {
     (void)state;
@@ -225,6 +255,40 @@ static void moving_by_whole_leaves_moves_the_field(void **state)
     assert_memory_equal(a.mask, b.mask, a.leaf_count * 64);
     assert_memory_equal(a.density, b.density, a.leaf_count * 512 * sizeof(float));
     assert_memory_equal(a.velocity, b.velocity, a.leaf_count * 512 * sizeof(firn_vec3));
+    firn_field_destroy(fields[0]);
+    firn_field_destroy(fields[1]);
+    cloud_free(&c);
+    cloud_free(&moved);
+}
+
+static float density_at(const firn_field_view *view, int x, int y, int z)
+{
+    for (size_t i = 0; i < view->leaf_count; i++) {
+        firn_coord o = view->leaf_origin[i];
+        if (x >= o.x && x < o.x + 8 && y >= o.y && y < o.y + 8 && z >= o.z && z < o.z + 8)
+            return view->density[i * 512 + (size_t)(((x - o.x) * 8 + y - o.y) * 8 + z - o.z)];
+    }
+    return 0.0f;
+}
+
+static void moving_by_whole_voxels_moves_the_field(void **state)
+{
+    (void)state;
+    cloud c = random_cloud(200), moved = random_cloud(200);
+    firn_field_def def = firn_field_def_default();
+    def.voxel_size = 0.0625f;
+    for (size_t i = 0; i < 200; i++)
+        moved.position[i] =
+            firn_add(c.position[i], firn_vec(3.0f / 16.0f, -0.0625f, 13.0f / 16.0f));
+    firn_field *fields[2] = {rasterize(&def, &c), rasterize(&def, &moved)};
+    firn_field_view a = firn_field_read(fields[0]), b = firn_field_read(fields[1]);
+    for (int x = -12; x < 12; x++)
+        for (int y = -12; y < 12; y++)
+            for (int z = -12; z < 12; z++) {
+                float before = density_at(&a, x, y, z);
+                float after = density_at(&b, x + 3, y - 1, z + 13);
+                assert_float_equal(after, before, 1e-4f * (before + 0.01f));
+            }
     firn_field_destroy(fields[0]);
     firn_field_destroy(fields[1]);
     cloud_free(&c);
@@ -296,6 +360,26 @@ static void particles_far_apart_stay_sparse(void **state)
     def.voxel_size = 0.01f;
     firn_field *field = rasterize(&def, &c);
     assert_true(firn_field_read(field).leaf_count <= 16);
+    firn_field_destroy(field);
+    cloud_free(&c);
+}
+
+static void the_widest_filter_keeps_the_mass(void **state)
+{
+    (void)state;
+    cloud c = random_cloud(10);
+    firn_field_def def = firn_field_def_default();
+    def.kernel = FIRN_KERNEL_CUBIC;
+    def.voxel_size = 0.0625f;
+    def.filter_width = 1.0f;
+    firn_field *field = rasterize(&def, &c);
+    firn_field_view view = firn_field_read(field);
+    double mass = 0.0, expected = 0.0;
+    for (size_t i = 0; i < view.leaf_count * FIRN_LEAF_VOXELS; i++)
+        mass += (double)view.density[i] * pow(0.0625, 3.0);
+    for (size_t i = 0; i < c.points.count; i++)
+        expected += (double)c.mass[i];
+    assert_true(fabs(mass / expected - 1.0) < 1e-6);
     firn_field_destroy(field);
     cloud_free(&c);
 }
@@ -442,10 +526,13 @@ int main(void)
         cmocka_unit_test(mass_and_momentum_are_conserved_for_every_kernel_voxel_and_filter),
         cmocka_unit_test(a_uniform_lattice_gives_its_density_velocity_and_compaction),
         cmocka_unit_test(one_particle_becomes_the_spline),
+        cmocka_unit_test(the_center_of_mass_stays_where_it_is),
         cmocka_unit_test(moving_by_whole_leaves_moves_the_field),
+        cmocka_unit_test(moving_by_whole_voxels_moves_the_field),
         cmocka_unit_test(result_does_not_depend_on_thread_count),
         cmocka_unit_test(leaves_are_sorted_and_never_empty),
         cmocka_unit_test(particles_far_apart_stay_sparse),
+        cmocka_unit_test(the_widest_filter_keeps_the_mass),
         cmocka_unit_test(only_what_is_wanted_is_made),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(running_out_of_memory_is_an_error),

@@ -172,15 +172,23 @@ static void jitter_moves_points_by_at_most_half_its_share_and_depends_on_the_see
     begin(&exact, &def);
     assert_int_equal(emit(&exact, 0.0), FIRN_OK);
     int different = 0;
+    double sum[3] = {0};
     for (size_t i = 0; i < exact.seeds.count; i++) {
         for (int k = 0; k < 2; k++) {
             assert_int_equal(moved[k].seeds.count, exact.seeds.count);
             firn_vec3 d = firn_sub(positions(&moved[k])[i], positions(&exact)[i]);
             float reach = 0.4f * 0.125f + 1e-6f;
             assert_true(fabsf(d.x) <= reach && fabsf(d.y) <= reach && fabsf(d.z) <= reach);
+            sum[0] += (double)d.x;
+            sum[1] += (double)d.y;
+            sum[2] += (double)d.z;
         }
         different += positions(&moved[0])[i].x != positions(&moved[1])[i].x;
     }
+    // The mean of so many even offsets is zero within five deviations.
+    double deviation = 0.1 / sqrt(12.0 * 2.0 * (double)exact.seeds.count);
+    for (int axis = 0; axis < 3; axis++)
+        assert_true(fabs(sum[axis]) / (2.0 * (double)exact.seeds.count) < 5.0 * deviation);
     assert_true((size_t)different > exact.seeds.count * 9 / 10);
     finish(&exact);
     finish(&moved[0]);
