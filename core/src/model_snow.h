@@ -71,45 +71,36 @@ static inline firn_fx firn_snow_trisect(firn_fx x)
     return p * x + 1.0f;
 }
 
-/// Eigenvalues of a symmetric matrix, x >= y >= z, by the trigonometric formula. A pair that
-/// nearly coincides is found to a few parts in ten thousand of its distance from the third only,
-/// but its sum and its product are right, which is all that smooth functions of the matrix depend
-/// on.
+/// Eigenvalues of a symmetric matrix, x >= y >= z. The one that lies apart from the other two comes
+/// from the trigonometric formula. The formula would lose half the digits of a close pair, and
+/// plastic flow leads right there: two singular values at the same limit. So the pair is found from
+/// what remains of the matrix when the part of the lone eigenvector is taken off.
 static inline firn_fx3 firn_snow_eigenvalues(firn_fs3 b)
 {
     firn_fx mean = (1.0f / 3.0f) * firn_fs3_trace(b);
     firn_fs3 d = firn_fs3_add_scalar(b, -mean);
     firn_fx p2 = (1.0f / 6.0f) * firn_fs3_norm2(d);
     firn_fx p = firn_fx_sqrt(p2);
-    firn_fx r = 0.5f * firn_fs3_det(d) / firn_fx_max(firn_fx_set(1e-30f), p2 * p);
-    r = firn_fx_clamp(r, firn_fx_set(-1.0f), firn_fx_set(1.0f));
-    firn_fx3 l;
-    l.x = mean + p * firn_snow_trisect(firn_fx_sqrt(0.5f + 0.5f * r));
-    l.z = mean - p * firn_snow_trisect(firn_fx_sqrt(0.5f - 0.5f * r));
-    l.y = firn_fx_clamp(3.0f * mean - l.x - l.z, l.z, l.x);
-    return l;
-}
+    firn_fx least = firn_fx_set(1e-30f);
+    firn_fx r = 0.5f * firn_fs3_det(d) / firn_fx_max(least, p2 * p);
+    firn_fx cosine = firn_fx_sqrt(0.5f + 0.5f * firn_fx_min(firn_fx_set(1.0f), firn_fx_abs(r)));
+    firn_fx alone = firn_fx_copysign(p * firn_snow_trisect(cosine), r);
 
-/// The closer pair of eigenvalues again, with all digits: what remains of B - middle of the pair
-/// when the part of the third eigenvalue is taken off has their half distance as its norm. Limits
-/// have a kink, and plastic flow leads right there: two singular values at the same limit.
-static inline firn_fx3 firn_snow_separate_pair(firn_fs3 b, firn_fx3 l)
-{
-    firn_ix top_alone = l.x - l.y > l.y - l.z;
-    firn_fx alone = firn_fx_select(top_alone, l.x, l.z);
-    firn_fx near = firn_fx_select(top_alone, l.z, l.x);
-    firn_fx middle = 0.5f * (l.y + near);
-    firn_fx half = 0.5f * (l.y - near);
-    firn_fx far = alone - middle;
-    firn_fs3 d = firn_fs3_add_scalar(b, -middle);
-    // far times the projector onto the lone eigenvector
-    firn_fs3 part = firn_fs3_add_scalar(firn_fs3_mul_commuting(d, d), -half * half);
-    firn_fx scale = -far / firn_fx_max(firn_fx_set(1e-30f), far * far - half * half);
-    firn_fs3 rest = firn_fs3_add_scaled(d, scale, part);
-    half = firn_fx_sqrt(0.5f * firn_fs3_norm2(rest));
-    return (firn_fx3){firn_fx_select(top_alone, l.x, middle + half),
-                      firn_fx_select(top_alone, middle + half, middle - half),
-                      firn_fx_select(top_alone, middle - half, l.z)};
+    // d - middle has the eigenvalues far, half and -half.
+    firn_fx middle = -0.5f * alone;
+    firn_fx far = 1.5f * alone;
+    firn_fx half2 = 3.0f * p2 - 0.75f * (alone * alone);
+    firn_fs3 m = firn_fs3_add_scalar(d, -middle);
+    firn_fs3 lone = firn_fs3_add_scalar(firn_fs3_mul_commuting(m, m), -half2);
+    firn_fx scale = far / firn_fx_max(least, far * far - half2);
+    firn_fs3 rest = firn_fs3_add_scaled(m, -scale, lone);
+    firn_fx half = firn_fx_sqrt(0.5f * firn_fs3_norm2(rest));
+
+    alone += mean;
+    firn_fx high = mean + (middle + half);
+    firn_fx low = mean + (middle - half);
+    return (firn_fx3){firn_fx_max(alone, high), firn_fx_clamp(alone, low, high),
+                      firn_fx_min(alone, low)};
 }
 
 /// Eigenvalues of s = sqrt(I + B) from those of B; the last takes the sign of det F.
@@ -310,7 +301,7 @@ static inline void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_sno
     if (firn_ix_all(firn_fs3_is_positive(above) & firn_fs3_is_positive(below) & upright))
         return;
 
-    firn_fx3 l = firn_snow_separate_pair(b, firn_snow_eigenvalues(b));
+    firn_fx3 l = firn_snow_eigenvalues(b);
     const float low = FIRN_SNOW_MODERATE_LOW * FIRN_SNOW_MODERATE_LOW - 1.0f;
     const float high = FIRN_SNOW_MODERATE_HIGH * FIRN_SNOW_MODERATE_HIGH - 1.0f;
     firn_ix moderate = (l.z >= low) & (l.x <= high) & upright;
