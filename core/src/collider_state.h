@@ -18,7 +18,7 @@ static inline float firn_smaller(float a, float b) { return a < b ? a : b; }
 typedef struct firn_frame {
     firn_vec3 translation; // m
     firn_mat3 rotation;
-    float scale;
+    float scale, inverse_scale;
 } firn_frame;
 
 /// A transform in double, for keys: what moves slowly still moves.
