@@ -104,21 +104,9 @@ firn_frame firn_pose_frame(const firn_pose *pose, const firn_transform *map)
                         (float)(pose->translation[2] + pose->scale * (double)offset.z)},
         .rotation = matrix_of(rotation),
         .scale = (float)(pose->scale * inner.scale),
+        .inverse_scale = (float)(1.0 / (pose->scale * inner.scale)),
     };
     return frame;
-}
-
-static firn_vec3 mul_transposed(const firn_mat3 *a, firn_vec3 v)
-{
-    return (firn_vec3){a->m[0] * v.x + a->m[3] * v.y + a->m[6] * v.z,
-                       a->m[1] * v.x + a->m[4] * v.y + a->m[7] * v.z,
-                       a->m[2] * v.x + a->m[5] * v.y + a->m[8] * v.z};
-}
-
-firn_vec3 firn_frame_to_local(const firn_frame *frame, firn_vec3 world)
-{
-    firn_vec3 relative = firn_sub(world, frame->translation);
-    return firn_scale(1.0f / frame->scale, mul_transposed(&frame->rotation, relative));
 }
 
 static firn_distance surface_distance(const firn_surface *surface, firn_vec3 world)

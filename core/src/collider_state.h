@@ -18,7 +18,7 @@ static inline float firn_smaller(float a, float b) { return a < b ? a : b; }
 typedef struct firn_frame {
     firn_vec3 translation; // m
     firn_mat3 rotation;
-    float scale;
+    float scale, inverse_scale;
 } firn_frame;
 
 /// A transform in double, for keys: what moves slowly still moves.
@@ -81,7 +81,14 @@ void firn_pose_turn(const firn_pose *from, const firn_pose *to, double turn[3]);
 /// The frame of things that map places in the space of pose.
 firn_frame firn_pose_frame(const firn_pose *pose, const firn_transform *map);
 
-firn_vec3 firn_frame_to_local(const firn_frame *frame, firn_vec3 world);
+static inline firn_vec3 firn_frame_to_local(const firn_frame *frame, firn_vec3 world)
+{
+    firn_vec3 r = firn_sub(world, frame->translation);
+    const float *m = frame->rotation.m;
+    firn_vec3 turned = {m[0] * r.x + m[3] * r.y + m[6] * r.z, m[1] * r.x + m[4] * r.y + m[7] * r.z,
+                        m[2] * r.x + m[5] * r.y + m[8] * r.z};
+    return firn_scale(frame->inverse_scale, turned);
+}
 
 /// Distance (m) to a surface that deforms, with its offset, at share gamma between its keys,
 /// method.md (8).

@@ -92,11 +92,12 @@ firn_result firn_colliders_add(firn_colliders *colliders, const firn_collider_de
                          "there are %d colliders already, the most a simulation can have; join "
                          "several into one level set",
                          FIRN_NEAR_LIMIT);
-    FIRN_TRY(firn_array_reserve(colliders->budget, &colliders->slots, (size_t)index + 1,
-                                sizeof(firn_collider), error));
     firn_collider added = {.alive = true, .generation = 1, .def = *def};
     added.def.level_set = NULL;
     firn_result result = build_collider(colliders->budget, &added, def->level_set, error);
+    if (result == FIRN_OK)
+        result = firn_array_reserve(colliders->budget, &colliders->slots, (size_t)index + 1,
+                                    sizeof(firn_collider), error);
     if (result != FIRN_OK) {
         release(colliders->budget, &added);
         return result;

@@ -44,25 +44,31 @@ typedef struct firn_particle_contact {
     firn_vec3 push;     // m, to be added beyond dt * velocity
 } firn_particle_contact;
 
+/// Whatever is refused or fails here leaves everything as it was. At most FIRN_NEAR_LIMIT colliders
+/// can live at once.
 firn_result firn_colliders_add(firn_colliders *colliders, const firn_collider_def *def,
                                firn_collider_id *id, firn_error *error);
 firn_result firn_colliders_remove(firn_colliders *colliders, firn_collider_id id,
                                   firn_error *error);
 firn_result firn_colliders_move(firn_colliders *colliders, firn_collider_id id,
                                 const firn_pose_key *keys, int count, firn_error *error);
+/// A level set that deforms leaves its def's level set and pose behind; it cannot be moved any
+/// more.
 firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id,
                                   const firn_surface_key *from, const firn_surface_key *to,
                                   firn_error *error);
 void firn_colliders_free(firn_colliders *colliders);
 
-/// An upper bound of the speed (m/s) of every active surface point during [from, to].
+/// An upper bound of the speed (m/s) of every active surface point during [from, to]; of a plane
+/// that turns, as far as 10 m from its pivot.
 float firn_colliders_max_speed(const firn_colliders *colliders, double from, double to);
 
 /// Fixes poses and velocities for the substep from time to time + dt. Cannot fail.
 void firn_colliders_prepare(firn_colliders *colliders, double time, float dt);
 
 /// Lists the active colliders whose inside or surface comes within radius of center during the
-/// prepared substep.
+/// prepared substep, and maybe some more. The region must hold the nodes, or the whole ways of the
+/// particles, that are going to ask with the list.
 void firn_colliders_near(const firn_colliders *colliders, firn_vec3 center, float radius,
                          firn_near *near);
 
@@ -72,7 +78,9 @@ firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, con
                                             firn_vec3 position, firn_vec3 velocity);
 
 /// Particle pass: a particle at position (start of the substep) that wants to move with velocity
-/// for dt. The push moves it out of whatever it would end in, to the side it came from.
+/// for dt, that of the prepared substep. It flies to the surface and goes on from there with the
+/// velocity after the contact; the push moves it out of whatever it would end in, to the side it
+/// came from.
 firn_particle_contact firn_colliders_touch_particle(const firn_colliders *colliders,
                                                     const firn_near *near, firn_vec3 position,
                                                     firn_vec3 velocity, float dt);

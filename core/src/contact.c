@@ -263,11 +263,13 @@ static bool find_contact(const firn_collider *collider, const flight *f, float *
                          firn_distance *at)
 {
     path p = {.collider = collider, .from = f->start};
-    if (!collider->deforming)
-        p.from = firn_frame_to_local(&collider->start, f->start);
-    p.to = p.from;
     *s = 0.0f;
-    *at = path_distance(&p, 0.0f);
+    if (collider->deforming) {
+        *at = firn_deforming_distance(collider, collider->gamma[0], p.from);
+    } else {
+        p.from = firn_frame_to_local(&collider->start, f->start);
+        *at = firn_rigid_distance(collider, p.from, 0.0f);
+    }
     firn_vec3 way = firn_sub(f->end, f->start);
     float safe = SAFE_STEP * at->value;
     if (collider->still && at->value > 0.0f && safe * safe > firn_dot(way, way))

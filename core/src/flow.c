@@ -125,13 +125,23 @@ static firn_result spread(firn_flow *flow, size_t source, size_t fresh, firn_err
     return FIRN_OK;
 }
 
+// Room for all neighbors of one more cell; the index grows twofold, so that this is rarely work.
+static firn_result make_room(firn_budget *budget, firn_flow *flow, firn_error *error)
+{
+    size_t needed = flow->cell_count + NEIGHBORS;
+    FIRN_TRY(firn_array_reserve(budget, &flow->cells, needed, sizeof(cell), error));
+    if (2 * needed > (size_t)flow->index.mask + 1)
+        return index_cells(budget, flow, 2 * needed, error);
+    return FIRN_OK;
+}
+
 static firn_result add_layer(firn_budget *budget, firn_flow *flow, size_t first, firn_error *error)
 {
-    size_t fresh = flow->cell_count, room = fresh + (NEIGHBORS - 1) * (fresh - first);
-    FIRN_TRY(firn_array_reserve(budget, &flow->cells, room, sizeof(cell), error));
-    FIRN_TRY(index_cells(budget, flow, room, error));
-    for (size_t i = first; i < fresh; i++)
+    size_t fresh = flow->cell_count;
+    for (size_t i = first; i < fresh; i++) {
+        FIRN_TRY(make_room(budget, flow, error));
         FIRN_TRY(spread(flow, i, fresh, error));
+    }
     cell *cells = flow->cells.data;
     for (size_t i = fresh; i < flow->cell_count; i++)
         cells[i].velocity = firn_scale(1.0f / cells[i].weight, cells[i].velocity);

@@ -181,8 +181,9 @@ static void box_query_never_misses_and_tells_far_from_near(void **state)
     uint32_t random = 6u;
     int far = 0, refused = 0;
     for (int i = 0; i < 20000; i++) {
-        firn_vec3 center = fixture_random_point(&random, 45.0f);
-        float r = 10.0f * fixture_random(&random), limit = 0.1f * fixture_random(&random) - 0.05f;
+        firn_vec3 center = fixture_random_point(&random, 39.0f);
+        float share = fixture_random(&random);
+        float r = 10.0f * share * share * share, limit = 0.1f * fixture_random(&random) - 0.05f;
         firn_vec3 half = {r, r, r};
         bool reached =
             firn_sdf_may_reach(&sdf, firn_sub(center, half), firn_add(center, half), limit);
@@ -202,6 +203,22 @@ static void box_query_never_misses_and_tells_far_from_near(void **state)
     assert_true(firn_sdf_may_reach(&sdf, low, high, 0.0f));
     release(&sdf);
     fixture_free(&f);
+}
+
+static void box_query_sees_the_voxels_just_beyond(void **state)
+{
+    (void)state;
+    firn_tile tile = {{8, 8, 8}, 8, -1.0f};
+    firn_level_set set = {
+        .map = firn_transform_identity(), .background = 1.0f, .tile_count = 1, .tiles = &tile};
+    firn_sdf sdf = build(&set);
+    const float ends[2] = {7.9f, 15.1f};
+    for (int k = 0; k < 8; k++) {
+        firn_vec3 p = {ends[k & 1], ends[k >> 1 & 1], ends[k >> 2]};
+        assert_true(firn_sdf_sample(&sdf, p).value <= 0.0f);
+        assert_true(firn_sdf_may_reach(&sdf, p, p, 0.0f));
+    }
+    release(&sdf);
 }
 
 static void refuse(const firn_level_set *set, const char *word)
@@ -290,6 +307,7 @@ int main(void)
         cmocka_unit_test(leaf_wins_over_a_larger_tile),
         cmocka_unit_test(far_and_odd_points_are_background),
         cmocka_unit_test(empty_set_is_nowhere),
+        cmocka_unit_test(box_query_sees_the_voxels_just_beyond),
         cmocka_unit_test(box_query_never_misses_and_tells_far_from_near),
         cmocka_unit_test(bad_level_sets_are_refused),
         cmocka_unit_test(memory_limit_is_kept),
