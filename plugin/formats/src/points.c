@@ -1,0 +1,276 @@
+#include "firn/points.h"
+
+#include "number.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct storage_row {
+    const char *name;
+    size_t size;
+} storage_row;
+
+static const storage_row storages[FIRN_STORAGE_COUNT] = {
+    [FIRN_STORAGE_FLOAT16] = {"fpreal16", 2}, [FIRN_STORAGE_FLOAT32] = {"fpreal32", 4},
+    [FIRN_STORAGE_FLOAT64] = {"fpreal64", 8}, [FIRN_STORAGE_INT8] = {"int8", 1},
+    [FIRN_STORAGE_INT16] = {"int16", 2},      [FIRN_STORAGE_INT32] = {"int32", 4},
+    [FIRN_STORAGE_INT64] = {"int64", 8},      [FIRN_STORAGE_UINT8] = {"uint8", 1},
+    [FIRN_STORAGE_UINT32] = {"uint32", 4},    [FIRN_STORAGE_UINT64] = {"uint64", 8},
+    [FIRN_STORAGE_STRING] = {"string", 4},
+};
+
+static const char *const type_infos[FIRN_TYPE_INFO_COUNT] = {
+    [FIRN_TYPE_NONE] = "none",
+    [FIRN_TYPE_POINT] = "point",
+    [FIRN_TYPE_HPOINT] = "hpoint",
+    [FIRN_TYPE_VECTOR] = "vector",
+    [FIRN_TYPE_NORMAL] = "normal",
+    [FIRN_TYPE_COLOR] = "color",
+    [FIRN_TYPE_MATRIX] = "matrix",
+    [FIRN_TYPE_QUATERNION] = "quaternion",
+    [FIRN_TYPE_INDEXPAIR] = "indexpair",
+    [FIRN_TYPE_INTEGER] = "integer",
+    [FIRN_TYPE_INTEGER_BLEND] = "integer-blend",
+    [FIRN_TYPE_TEXTURECOORD] = "texturecoord",
+};
+
+size_t firn_storage_size(firn_storage storage)
+{
+    FIRN_ASSERT((size_t)storage < FIRN_STORAGE_COUNT);
+    return storages[storage].size;
+}
+
+const char *firn_storage_name(firn_storage storage)
+{
+    return (size_t)storage < FIRN_STORAGE_COUNT ? storages[storage].name : "unknown";
+}
+
+const char *firn_type_info_name(firn_type_info type_info)
+{
+    return (size_t)type_info < FIRN_TYPE_INFO_COUNT ? type_infos[type_info] : "unknown";
+}
+
+static const firn_attribute *find(const firn_attribute *table, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+const firn_attribute *firn_points_find(const firn_points *points, const char *name)
+{
+    return find(points->attributes, points->attribute_count, name);
+}
+
+const firn_attribute *firn_points_find_detail(const firn_points *points, const char *name)
+{
+    return find(points->details, points->detail_count, name);
+}
+
+static firn_result check_strings(const firn_attribute *attribute, size_t components,
+                                 firn_error *error)
+{
+    for (size_t i = 0; i < attribute->string_count; i++)
+        if (attribute->strings == NULL || attribute->strings[i] == NULL)
+            return firn_fail(error, FIRN_ERR_ARGUMENT, "attribute '%s' lacks string %zu",
+                             attribute->name, i);
+    const int32_t *index = attribute->data;
+    for (size_t i = 0; i < components; i++)
+        if (index[i] < -1 || (index[i] >= 0 && (size_t)index[i] >= attribute->string_count))
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "attribute '%s' uses string %d, but has only %zu", attribute->name,
+                             (int)index[i], attribute->string_count);
+    return FIRN_OK;
+}
+
+static firn_result check_table(const firn_attribute *table, size_t table_count, size_t count,
+                               firn_error *error)
+{
+    for (size_t i = 0; i < table_count; i++) {
+        const firn_attribute *attribute = &table[i];
+        if (attribute->name == NULL || attribute->name[0] == '\0')
+            return firn_fail(error, FIRN_ERR_ARGUMENT, "attribute %zu has no name", i);
+        if (find(table, i, attribute->name) != NULL)
+            return firn_fail(error, FIRN_ERR_ARGUMENT, "there are two attributes named '%s'",
+                             attribute->name);
+        if ((size_t)attribute->storage >= FIRN_STORAGE_COUNT ||
+            (size_t)attribute->type_info >= FIRN_TYPE_INFO_COUNT)
+            return firn_fail(error, FIRN_ERR_ARGUMENT, "attribute '%s' has no valid type",
+                             attribute->name);
+        if (attribute->tuple_size < 1 || attribute->tuple_size > FIRN_TUPLE_MAX)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "attribute '%s' has %d components; 1 to %d are possible",
+                             attribute->name, attribute->tuple_size, FIRN_TUPLE_MAX);
+        if (attribute->data == NULL && count > 0)
+            return firn_fail(error, FIRN_ERR_ARGUMENT, "attribute '%s' has no data",
+                             attribute->name);
+        if (attribute->storage == FIRN_STORAGE_STRING)
+            FIRN_TRY(check_strings(attribute, count * (size_t)attribute->tuple_size, error));
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_points_check(const firn_points *points, firn_error *error)
+{
+    FIRN_TRY(check_table(points->attributes, points->attribute_count, points->count, error));
+    FIRN_TRY(check_table(points->details, points->detail_count, 1, error));
+    const firn_attribute *position = firn_points_find(points, "P");
+    if (position == NULL || position->tuple_size != 3 || position->storage > FIRN_STORAGE_FLOAT64)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "points need an attribute 'P' with three floats");
+    return FIRN_OK;
+}
+
+static int64_t nearest_integer(double value)
+{
+    if (isnan(value))
+        return 0;
+    if (value >= 0x1p63)
+        return INT64_MAX;
+    return value < -0x1p63 ? INT64_MIN : (int64_t)value;
+}
+
+// One loop per storage and target; the compiler turns each into a plain conversion.
+#define CONVERT(type, target, expression)                                                          \
+    do {                                                                                           \
+        const type *from = (const type *)attribute->data + first;                                  \
+        for (size_t i = 0; i < count; i++)                                                         \
+            values[i] = (target)(expression);                                                      \
+    } while (0);                                                                                   \
+    break
+
+void firn_attribute_floats(const firn_attribute *attribute, size_t first, size_t count,
+                           float *values)
+{
+    switch (attribute->storage) {
+    case FIRN_STORAGE_FLOAT16:
+        CONVERT(uint16_t, float, firn_half_to_float(from[i]));
+    case FIRN_STORAGE_FLOAT32:
+        CONVERT(float, float, from[i]);
+    case FIRN_STORAGE_FLOAT64:
+        CONVERT(double, float, from[i]);
+    case FIRN_STORAGE_INT8:
+        CONVERT(int8_t, float, from[i]);
+    case FIRN_STORAGE_INT16:
+        CONVERT(int16_t, float, from[i]);
+    case FIRN_STORAGE_INT32:
+        CONVERT(int32_t, float, from[i]);
+    case FIRN_STORAGE_INT64:
+        CONVERT(int64_t, float, from[i]);
+    case FIRN_STORAGE_UINT8:
+        CONVERT(uint8_t, float, from[i]);
+    case FIRN_STORAGE_UINT32:
+        CONVERT(uint32_t, float, from[i]);
+    case FIRN_STORAGE_UINT64:
+        CONVERT(uint64_t, float, from[i]);
+    case FIRN_STORAGE_STRING:
+    case FIRN_STORAGE_COUNT:
+        FIRN_ASSERT(!"a numeric attribute");
+    }
+}
+
+void firn_attribute_doubles(const firn_attribute *attribute, size_t first, size_t count,
+                            double *values)
+{
+    switch (attribute->storage) {
+    case FIRN_STORAGE_FLOAT16:
+        CONVERT(uint16_t, double, firn_half_to_float(from[i]));
+    case FIRN_STORAGE_FLOAT32:
+        CONVERT(float, double, from[i]);
+    case FIRN_STORAGE_FLOAT64:
+        CONVERT(double, double, from[i]);
+    case FIRN_STORAGE_INT8:
+        CONVERT(int8_t, double, from[i]);
+    case FIRN_STORAGE_INT16:
+        CONVERT(int16_t, double, from[i]);
+    case FIRN_STORAGE_INT32:
+        CONVERT(int32_t, double, from[i]);
+    case FIRN_STORAGE_INT64:
+        CONVERT(int64_t, double, from[i]);
+    case FIRN_STORAGE_UINT8:
+        CONVERT(uint8_t, double, from[i]);
+    case FIRN_STORAGE_UINT32:
+        CONVERT(uint32_t, double, from[i]);
+    case FIRN_STORAGE_UINT64:
+        CONVERT(uint64_t, double, from[i]);
+    case FIRN_STORAGE_STRING:
+    case FIRN_STORAGE_COUNT:
+        FIRN_ASSERT(!"a numeric attribute");
+    }
+}
+
+void firn_attribute_integers(const firn_attribute *attribute, size_t first, size_t count,
+                             int64_t *values)
+{
+    switch (attribute->storage) {
+    case FIRN_STORAGE_FLOAT16:
+        CONVERT(uint16_t, int64_t, nearest_integer(firn_half_to_float(from[i])));
+    case FIRN_STORAGE_FLOAT32:
+        CONVERT(float, int64_t, nearest_integer(from[i]));
+    case FIRN_STORAGE_FLOAT64:
+        CONVERT(double, int64_t, nearest_integer(from[i]));
+    case FIRN_STORAGE_INT8:
+        CONVERT(int8_t, int64_t, from[i]);
+    case FIRN_STORAGE_INT16:
+        CONVERT(int16_t, int64_t, from[i]);
+    case FIRN_STORAGE_INT32:
+    case FIRN_STORAGE_STRING:
+        CONVERT(int32_t, int64_t, from[i]);
+    case FIRN_STORAGE_INT64:
+        CONVERT(int64_t, int64_t, from[i]);
+    case FIRN_STORAGE_UINT8:
+        CONVERT(uint8_t, int64_t, from[i]);
+    case FIRN_STORAGE_UINT32:
+        CONVERT(uint32_t, int64_t, from[i]);
+    case FIRN_STORAGE_UINT64:
+        CONVERT(uint64_t, int64_t, from[i] > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)from[i]);
+    case FIRN_STORAGE_COUNT:
+        FIRN_ASSERT(!"a storage");
+    }
+}
+
+const char *firn_attribute_string(const firn_attribute *attribute, size_t component)
+{
+    FIRN_ASSERT(attribute->storage == FIRN_STORAGE_STRING);
+    int32_t index = ((const int32_t *)attribute->data)[component];
+    return index < 0 ? "" : attribute->strings[index];
+}
+
+firn_range firn_attribute_range(const firn_attribute *attribute, size_t count, int component)
+{
+    enum { CHUNK = 1024 };
+    FIRN_ASSERT(component >= 0 && component < attribute->tuple_size);
+    firn_range range = {INFINITY, -INFINITY, 0};
+    double values[CHUNK];
+    size_t width = (size_t)attribute->tuple_size;
+    size_t tuples_at_once = CHUNK / width;
+    for (size_t done = 0; done < count; done += tuples_at_once) {
+        size_t tuples = count - done < tuples_at_once ? count - done : tuples_at_once;
+        firn_attribute_doubles(attribute, done * width, tuples * width, values);
+        for (size_t i = (size_t)component; i < tuples * width; i += width) {
+            if (!isfinite(values[i])) {
+                range.not_finite++;
+                continue;
+            }
+            if (values[i] < range.lower)
+                range.lower = values[i];
+            if (values[i] > range.upper)
+                range.upper = values[i];
+        }
+    }
+    return range;
+}
+
+bool firn_points_bounds(const firn_points *points, firn_vec3 *lower, firn_vec3 *upper)
+{
+    const firn_attribute *position = firn_points_find(points, "P");
+    if (position == NULL || position->tuple_size != 3 || position->storage > FIRN_STORAGE_FLOAT64)
+        return false;
+    firn_range x = firn_attribute_range(position, points->count, 0);
+    firn_range y = firn_attribute_range(position, points->count, 1);
+    firn_range z = firn_attribute_range(position, points->count, 2);
+    *lower = firn_vec((float)x.lower, (float)y.lower, (float)z.lower);
+    *upper = firn_vec((float)x.upper, (float)y.upper, (float)z.upper);
+    return x.lower <= x.upper && y.lower <= y.upper && z.lower <= z.upper;
+}
