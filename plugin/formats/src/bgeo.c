@@ -177,6 +177,7 @@ static void drop_w(firn_attribute *position, size_t count)
     for (size_t i = 0; i < count; i++)
         memmove(bytes + 3 * size * i, bytes + 4 * size * i, 3 * size);
     position->tuple_size = 3;
+    position->type_info = FIRN_TYPE_POINT;
 }
 
 static firn_result finish(firn_bgeo *geometry, firn_source *source)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { KEY_SIZE = 64, MAX_SLICES = 16, CHUNK = 4096 };
+enum { KEY_SIZE = 64, MAX_SLICES = FIRN_TUPLE_MAX, CHUNK = 4096 };
 
 typedef struct layout {
     size_t count;     // tuples

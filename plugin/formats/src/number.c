@@ -98,8 +98,8 @@ static bool fast_value(const decimal *number, double *value)
     return true;
 }
 
-// The C library knows the rest. Beyond 770 digits none can change a double, so a copy that is
-// cut there, with the exponent moved, has the same value.
+// The C library knows the rest. No middle between two doubles has more than 767 digits, so of
+// the digits beyond that a copy need only keep whether there are any.
 static void copy_for_library(const decimal *number, const char *end, char *copy)
 {
     const char *at = number->begin;
@@ -107,7 +107,7 @@ static void copy_for_library(const decimal *number, const char *end, char *copy)
         at++;
     size_t length = 0;
     int64_t exponent = 0;
-    bool fraction = false;
+    bool fraction = false, more = false;
     if (number->negative)
         copy[length++] = '-';
     for (; at < end && (is_digit(*at) || *at == '.'); at++) {
@@ -116,11 +116,17 @@ static void copy_for_library(const decimal *number, const char *end, char *copy)
             continue;
         }
         bool leading_zero = *at == '0' && (length == 0 || copy[length - 1] == '-');
-        if (!leading_zero && length < LONG_NUMBER - 32)
+        if (!leading_zero && length < LONG_NUMBER - 28) {
             copy[length++] = *at;
-        else if (!leading_zero)
+        } else if (!leading_zero) {
             exponent++;
+            more = more || *at != '0';
+        }
         exponent -= fraction;
+    }
+    if (more) {
+        copy[length++] = '1';
+        exponent--;
     }
     if (length == 0 || copy[length - 1] == '-')
         copy[length++] = '0';
