@@ -54,22 +54,26 @@ static const char *parse_exponent(const char *at, const char *end, int64_t *expo
     return at;
 }
 
-static const char *parse_decimal(const char *at, const char *end, decimal *number)
+static const char *add_digits(const char *at, const char *end, uint64_t *digits)
 {
-    *number = (decimal){.exact = true, .begin = at};
-    if (at < end && (*at == '+' || *at == '-'))
-        number->negative = *at++ == '-';
-    bool any = false, fraction = false;
+    uint64_t sum = *digits;
+    for (; at < end && is_digit(*at); at++)
+        sum = 10 * sum + (uint64_t)(*at - '0');
+    *digits = sum;
+    return at;
+}
+
+// Numbers with more digits than fit: keeps the first that count and notes whether that is all.
+static void shorten_digits(const char *at, const char *end, decimal *number)
+{
     int count = 0;
+    bool fraction = false;
+    number->digits = 0;
+    number->exponent = 0;
     for (; at < end; at++) {
-        if (*at == '.' && !fraction) {
+        if (*at == '.') {
             fraction = true;
-            continue;
-        }
-        if (!is_digit(*at))
-            break;
-        any = true;
-        if (count < MAX_DIGITS) {
+        } else if (count < MAX_DIGITS) {
             number->digits = 10 * number->digits + (uint64_t)(*at - '0');
             count += number->digits != 0;
             number->exponent -= fraction;
@@ -78,8 +82,26 @@ static const char *parse_decimal(const char *at, const char *end, decimal *numbe
             number->exponent += !fraction;
         }
     }
-    if (!any)
+}
+
+static const char *parse_decimal(const char *at, const char *end, decimal *number)
+{
+    *number = (decimal){.exact = true, .begin = at};
+    if (at < end && (*at == '+' || *at == '-'))
+        number->negative = *at++ == '-';
+    const char *first = at;
+    at = add_digits(at, end, &number->digits);
+    ptrdiff_t count = at - first;
+    if (at < end && *at == '.') {
+        const char *fraction = ++at;
+        at = add_digits(at, end, &number->digits);
+        number->exponent = fraction - at;
+        count += at - fraction;
+    }
+    if (count == 0)
         return NULL;
+    if (count > MAX_DIGITS)
+        shorten_digits(first, at, number);
     if (at < end && (*at == 'e' || *at == 'E'))
         at = parse_exponent(at, end, &number->exponent);
     return at;
