@@ -386,7 +386,7 @@ static void files_of_the_other_byte_order_are_read(void **state)
     (void)state;
     static const char text[] =
         "\x7F\x62\x4A\x53\x4E["
-        "\x2B\x00\x0Apointcount\x26\x00\x13\x00\x00\x00\x03"
+        "\x2B\x00\x0Apointcount\x26\x00\x13\x00\x00\x00\x04"
         "\x27\x0A"
         "attributes["
         "\x27\x0Fpointattributes[[["
@@ -396,13 +396,14 @@ static void files_of_the_other_byte_order_are_read(void **state)
         "\x27\x04size\x11\x03\x27\x08pagesize\x12\x00\x02"
         "\x27\x11"
         "constantpageflags[\x40\x10\x02\x00\x00\x00\x01]"
-        "\x27\x0Brawpagedata\x40\x19\x06\x3F\x80\x00\x00\x40\x00\x00\x00\x40\x40\x00\x00"
-        "\xBF\x80\x00\x00\xC0\x00\x00\x00\xC0\x40\x00\x00]]]]]]";
+        "\x27\x0Brawpagedata\x40\x19\x09\x3F\x80\x00\x00\x40\x00\x00\x00\x40\x40\x00\x00"
+        "\xBF\x80\x00\x00\xC0\x00\x00\x00\xC0\x40\x00\x00"
+        "\x00\x00\x00\x00\x3F\x80\x00\x00\x3F\x00\x00\x00]]]]]]";
     firn_error error = {0};
     firn_bgeo *geometry = NULL;
     if (firn_bgeo_read_memory(text, sizeof text - 1, "swapped", NULL, &geometry, &error) != FIRN_OK)
         fail_msg("%s", error.message);
-    static const float expected[] = {1, 2, 3, 1, 2, 3, -1, -2, -3};
+    static const float expected[] = {1, 2, 3, 1, 2, 3, -1, -2, -3, 0, 1, 0.5f};
     assert_memory_equal(firn_points_find(firn_bgeo_points(geometry), "P")->data, expected,
                         sizeof expected);
     firn_bgeo_destroy(geometry);

@@ -174,6 +174,14 @@ static void a_gzip_bomb_is_stopped(void **state)
     unsigned char *bytes = slurp("bomb.bgeo.gz", &size);
     assert_true(size < 1u << 20);
     assert_int_equal(try_reading(bytes, size), FIRN_ERR_FORMAT);
+    // The stream is cut off by itself, too, not only where it asks for memory.
+    const firn_bgeo_limits tight = {.max_unpacked = 1 << 20, .max_bytes = 1 << 30};
+    const firn_bgeo_limits enough = {.max_unpacked = 1 << 24, .max_bytes = 1 << 30};
+    firn_bgeo *geometry = NULL;
+    firn_error error = {0};
+    assert_int_equal(firn_bgeo_read("bomb.bgeo.gz", &tight, &geometry, &error), FIRN_ERR_FORMAT);
+    assert_int_equal(firn_bgeo_read("bomb.bgeo.gz", &enough, &geometry, NULL), FIRN_OK);
+    firn_bgeo_destroy(geometry);
     firn_free(bytes);
     unlink("bomb.bgeo.gz");
 }

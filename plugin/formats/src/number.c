@@ -190,12 +190,11 @@ const char *firn_number_parse_float(const char *text, const char *end, float *va
     if (stop == NULL)
         return NULL;
     if (fast_value(&number, &wide)) {
-        // A double that lies halfway between two floats may owe that to its own rounding; below
-        // the normal floats halfway looks different, so those leave the fast path as well.
+        // A double that lies halfway between two floats may owe that to its own rounding. (Floats
+        // with fewer bits are no concern: they are too small for the fast path.)
         uint64_t bits;
         memcpy(&bits, &wide, sizeof bits);
-        bool halfway = (bits & 0x1FFFFFFFu) == 0x10000000u;
-        if (!halfway && (fabs(wide) > 1.2e-38 || wide == 0.0)) {
+        if ((bits & 0x1FFFFFFFu) != 0x10000000u) {
             *value = (float)wide;
             return stop;
         }
