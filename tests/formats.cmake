@@ -1,4 +1,5 @@
 # Tests of plugin/formats/: they see its private headers.
+find_package(ZLIB REQUIRED)
 function(firn_formats_test name)
     firn_test(${name} LIBRARIES firn_formats ${ARGN})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/formats/src)
@@ -9,6 +10,7 @@ firn_formats_test(formats_bgeo SOURCES unit/bgeo.c unit/bgeo_tables.c LABELS asa
 firn_formats_test(formats_bgeo_hostile SOURCES unit/bgeo_hostile.c unit/bgeo_tables.c LABELS asan)
 # The test stands between the library and the disk, to make it full.
 target_link_options(formats_bgeo_hostile PRIVATE -Wl,--wrap=write)
+target_link_libraries(formats_bgeo_hostile PRIVATE ZLIB::ZLIB)
 firn_formats_test(formats_obj SOURCES unit/obj.c LABELS asan)
 
 # A parser in another language reads what the library writes.

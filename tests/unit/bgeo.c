@@ -349,6 +349,29 @@ static void pages_slices_and_constants_are_unpacked(void **state)
     firn_bgeo_destroy(geometry);
 }
 
+static void string_indices_out_of_range_mean_no_string(void **state)
+{
+    (void)state;
+    static const char classic[] =
+        "BgeoV\0\0\0\5\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
+        "\0\1s\0\1\0\0\0\4\0\0\0\1\0\2ab"
+        "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7\0\xFF";
+    firn_bgeo *geometries[2] = {NULL, NULL};
+    assert_int_equal(
+        firn_bgeo_read_memory(classic, sizeof classic - 1, "classic", NULL, &geometries[0], NULL),
+        FIRN_OK);
+    geometries[1] = read_text(
+        HEAD("2") P_OF("\"tuples\",[[0,0,0],[1,1,1]]") ",[[\"type\",\"string\",\"name\",\"s\"],"
+                                                       "[\"strings\",[\"ab\"],\"indices\",["
+                                                       "\"arrays\",[[0,7]]]]]" TAIL);
+    for (int i = 0; i < 2; i++) {
+        const firn_attribute *s = firn_points_find(firn_bgeo_points(geometries[i]), "s");
+        assert_string_equal(firn_attribute_string(s, 0), "ab");
+        assert_int_equal(((const int32_t *)s->data)[1], -1);
+        firn_bgeo_destroy(geometries[i]);
+    }
+}
+
 static void old_positions_lose_their_w(void **state)
 {
     (void)state;
@@ -556,6 +579,7 @@ int main(void)
         cmocka_unit_test(a_classic_file_has_the_bytes_of_the_format),
         cmocka_unit_test(lengths_take_one_three_five_bytes),
         cmocka_unit_test(pages_slices_and_constants_are_unpacked),
+        cmocka_unit_test(string_indices_out_of_range_mean_no_string),
         cmocka_unit_test(old_positions_lose_their_w),
         cmocka_unit_test(unknown_kinds_are_named_and_passed_over),
         cmocka_unit_test(files_of_the_other_byte_order_are_read),

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
 static const char *const names[] = {"hostile.bgeo", "hostile.bgeo.gz", "hostile.geo",
                                     "hostile.bhclassic"};
@@ -174,17 +175,39 @@ static void a_gzip_bomb_is_stopped(void **state)
     unsigned char *bytes = slurp("bomb.bgeo.gz", &size);
     assert_true(size < 1u << 20);
     assert_int_equal(try_reading(bytes, size), FIRN_ERR_FORMAT);
-    // The stream is cut off by itself, too, not only where it asks for memory.
-    const firn_bgeo_limits tight = {.max_unpacked = 1 << 20, .max_bytes = 1 << 30};
-    const firn_bgeo_limits enough = {.max_unpacked = 1 << 24, .max_bytes = 1 << 30};
-    firn_bgeo *geometry = NULL;
-    firn_error error = {0};
-    assert_int_equal(firn_bgeo_read("bomb.bgeo.gz", &tight, &geometry, &error), FIRN_ERR_FORMAT);
-    assert_int_equal(firn_bgeo_read("bomb.bgeo.gz", &enough, &geometry, NULL), FIRN_OK);
-    firn_bgeo_destroy(geometry);
     firn_free(bytes);
     unlink("bomb.bgeo.gz");
 }
+
+// Blanks ask for no memory: the stream itself must be cut off.
+static void a_gzip_bomb_of_blanks_is_stopped(void **state)
+{
+    (void)state;
+    const firn_bgeo_limits tight = {.max_unpacked = 1 << 20, .max_bytes = 1 << 20};
+    const firn_bgeo_limits enough = {.max_unpacked = 1 << 22, .max_bytes = 1 << 20};
+    char *blanks = malloc(1 << 21);
+    memset(blanks, ' ', 1 << 21);
+    gzFile file = gzopen("blanks.geo.gz", "wb");
+    assert_non_null(file);
+    gzputs(file, "[\"pointcount\",0");
+    gzwrite(file, blanks, 1 << 21);
+    gzputs(file, "]");
+    gzclose(file);
+    free(blanks);
+    firn_bgeo *geometry = NULL;
+    firn_error error = {0};
+    assert_int_equal(firn_bgeo_read("blanks.geo.gz", &tight, &geometry, &error), FIRN_ERR_FORMAT);
+    assert_non_null(strstr(error.message, "limit"));
+    assert_int_equal(firn_bgeo_read("blanks.geo.gz", &enough, &geometry, NULL), FIRN_OK);
+    firn_bgeo_destroy(geometry);
+    unlink("blanks.geo.gz");
+}
+
+#define CONSTANT_PAGE(count)                                                                       \
+    "[\"pointcount\"," count ",\"attributes\",[\"pointattributes\",[[[\"type\",\"numeric\","       \
+    "\"name\",\"P\"],[\"values\",[\"size\",3,\"pagesize\"," count                                  \
+    ",\"constantpageflags\",[[true]],"                                                             \
+    "\"rawpagedata\",[1,2,3]]]]]]]"
 
 static void claims_beyond_the_file_are_refused(void **state)
 {
@@ -194,12 +217,11 @@ static void claims_beyond_the_file_are_refused(void **state)
         "\x7F\x4E\x53\x4A\x62[\x27\xF8\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
         "\x7F\x4E\x53\x4A\x62[\x2B\xF4\xFF\xFF\xFF\x0F\x01x",
         "BgeoV\0\0\0\5\x7F\xFF\xFF\xFF\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
-        // a billion points in one constant page
-        "[\"pointcount\",1000000000,\"attributes\",[\"pointattributes\",[[[\"type\",\"numeric\","
-        "\"name\",\"P\"],[\"values\",[\"size\",3,\"pagesize\",1000000000,\"constantpageflags\","
-        "[[true]],\"rawpagedata\",[1,2,3]]]]]]]",
+        // far too many points in one constant page, and some too many for these limits
+        CONSTANT_PAGE("1000000000000"),
+        CONSTANT_PAGE("1000000"),
     };
-    static const size_t sizes[] = {16, 16, 14, 41, 0};
+    static const size_t sizes[] = {16, 16, 14, 41, 0, 0};
     for (size_t i = 0; i < FIRN_COUNT(claims); i++)
         assert_int_equal(try_reading((const unsigned char *)claims[i],
                                      sizes[i] > 0 ? sizes[i] : strlen(claims[i])),
@@ -287,6 +309,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_an_error),
         cmocka_unit_test(mutations_do_no_harm),
         cmocka_unit_test(a_gzip_bomb_is_stopped),
+        cmocka_unit_test(a_gzip_bomb_of_blanks_is_stopped),
         cmocka_unit_test(claims_beyond_the_file_are_refused),
         cmocka_unit_test(running_out_of_memory_is_reported),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
