@@ -111,12 +111,17 @@ static firn_result check_table(const firn_attribute *table, size_t table_count, 
     return FIRN_OK;
 }
 
+static bool has_positions(const firn_attribute *position)
+{
+    return position != NULL && position->tuple_size == 3 &&
+           position->storage <= FIRN_STORAGE_FLOAT64;
+}
+
 firn_result firn_points_check(const firn_points *points, firn_error *error)
 {
     FIRN_TRY(check_table(points->attributes, points->attribute_count, points->count, error));
     FIRN_TRY(check_table(points->details, points->detail_count, 1, error));
-    const firn_attribute *position = firn_points_find(points, "P");
-    if (position == NULL || position->tuple_size != 3 || position->storage > FIRN_STORAGE_FLOAT64)
+    if (!has_positions(firn_points_find(points, "P")))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "points need an attribute 'P' with three floats");
     return FIRN_OK;
@@ -237,40 +242,50 @@ const char *firn_attribute_string(const firn_attribute *attribute, size_t compon
     return index < 0 ? "" : attribute->strings[index];
 }
 
-firn_range firn_attribute_range(const firn_attribute *attribute, size_t count, int component)
+// Ranges of the components first .. first + range_count - 1, in one pass.
+static void find_ranges(const firn_attribute *attribute, size_t count, size_t first,
+                        size_t range_count, firn_range *ranges)
 {
     enum { CHUNK = 1024 };
-    FIRN_ASSERT(component >= 0 && component < attribute->tuple_size);
-    firn_range range = {INFINITY, -INFINITY, 0};
     double values[CHUNK];
     size_t width = (size_t)attribute->tuple_size;
-    size_t tuples_at_once = CHUNK / width;
-    for (size_t done = 0; done < count; done += tuples_at_once) {
-        size_t tuples = count - done < tuples_at_once ? count - done : tuples_at_once;
+    size_t at_once = CHUNK / width;
+    for (size_t k = 0; k < range_count; k++)
+        ranges[k] = (firn_range){INFINITY, -INFINITY, 0};
+    for (size_t done = 0; done < count; done += at_once) {
+        size_t tuples = count - done < at_once ? count - done : at_once;
         firn_attribute_doubles(attribute, done * width, tuples * width, values);
-        for (size_t i = (size_t)component; i < tuples * width; i += width) {
-            if (!isfinite(values[i])) {
-                range.not_finite++;
-                continue;
+        for (size_t k = 0; k < range_count; k++) {
+            firn_range range = ranges[k];
+            for (size_t i = first + k; i < tuples * width; i += width) {
+                double value = values[i];
+                bool finite = isfinite(value);
+                range.not_finite += !finite;
+                range.lower = finite && value < range.lower ? value : range.lower;
+                range.upper = finite && value > range.upper ? value : range.upper;
             }
-            if (values[i] < range.lower)
-                range.lower = values[i];
-            if (values[i] > range.upper)
-                range.upper = values[i];
+            ranges[k] = range;
         }
     }
+}
+
+firn_range firn_attribute_range(const firn_attribute *attribute, size_t count, int component)
+{
+    FIRN_ASSERT(component >= 0 && component < attribute->tuple_size);
+    firn_range range;
+    find_ranges(attribute, count, (size_t)component, 1, &range);
     return range;
 }
 
 bool firn_points_bounds(const firn_points *points, firn_vec3 *lower, firn_vec3 *upper)
 {
     const firn_attribute *position = firn_points_find(points, "P");
-    if (position == NULL || position->tuple_size != 3 || position->storage > FIRN_STORAGE_FLOAT64)
+    if (!has_positions(position))
         return false;
-    firn_range x = firn_attribute_range(position, points->count, 0);
-    firn_range y = firn_attribute_range(position, points->count, 1);
-    firn_range z = firn_attribute_range(position, points->count, 2);
-    *lower = firn_vec((float)x.lower, (float)y.lower, (float)z.lower);
-    *upper = firn_vec((float)x.upper, (float)y.upper, (float)z.upper);
-    return x.lower <= x.upper && y.lower <= y.upper && z.lower <= z.upper;
+    firn_range range[3];
+    find_ranges(position, points->count, 0, 3, range);
+    *lower = firn_vec((float)range[0].lower, (float)range[1].lower, (float)range[2].lower);
+    *upper = firn_vec((float)range[0].upper, (float)range[1].upper, (float)range[2].upper);
+    return range[0].lower <= range[0].upper && range[1].lower <= range[1].upper &&
+           range[2].lower <= range[2].upper;
 }
