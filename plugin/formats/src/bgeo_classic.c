@@ -123,21 +123,38 @@ static uint32_t float_bits(float value)
     return bits;
 }
 
+static bool is_word(firn_storage storage)
+{
+    return storage == FIRN_STORAGE_FLOAT32 || storage == FIRN_STORAGE_INT32 ||
+           storage == FIRN_STORAGE_UINT32 || storage == FIRN_STORAGE_STRING;
+}
+
+static uint32_t converted_word(const firn_attribute *attribute, size_t component)
+{
+    if (is_real(attribute)) {
+        float value;
+        firn_attribute_floats(attribute, component, 1, &value);
+        return float_bits(value);
+    }
+    int64_t value;
+    firn_attribute_integers(attribute, component, 1, &value);
+    return (uint32_t)value;
+}
+
 // One value as big-endian words; returns where the next goes.
 static unsigned char *store_tuple(unsigned char *bytes, const firn_attribute *attribute,
                                   size_t element)
 {
     size_t width = (size_t)attribute->tuple_size;
-    for (size_t k = 0; k < width; k++, bytes += 4) {
-        if (is_real(attribute)) {
-            float value;
-            firn_attribute_floats(attribute, element * width + k, 1, &value);
-            store_word(bytes, float_bits(value));
-        } else {
-            int64_t value;
-            firn_attribute_integers(attribute, element * width + k, 1, &value);
-            store_word(bytes, (uint32_t)value);
-        }
+    const unsigned char *data = attribute->data;
+    bool plain = is_word(attribute->storage);
+    for (size_t k = element * width; k < (element + 1) * width; k++, bytes += 4) {
+        uint32_t word;
+        if (plain)
+            memcpy(&word, data + 4 * k, sizeof word);
+        else
+            word = converted_word(attribute, k);
+        store_word(bytes, word);
     }
     return bytes;
 }
@@ -150,7 +167,7 @@ static void put_points(firn_sink *sink, const firn_points *points)
     for (size_t i = 0; i < points->count; i++) {
         for (size_t k = 0; k <= points->attribute_count; k++) {
             const firn_attribute *attribute = k == 0 ? position : &points->attributes[k - 1];
-            if (k > 0 && is_position(attribute))
+            if (k > 0 && attribute == position)
                 continue;
             if (at + 4 * (FIRN_TUPLE_MAX + 1) > buffer + sizeof buffer) {
                 firn_sink_put(sink, buffer, (size_t)(at - buffer));
