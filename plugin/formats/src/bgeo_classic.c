@@ -73,7 +73,10 @@ static firn_result check_table(const firn_attribute *table, size_t table_count, 
             return firn_fail(error, FIRN_ERR_UNSUPPORTED,
                              "attribute '%.60s' has a string too long for a classic geometry file",
                              attribute->name);
-        for (size_t k = 0; !is_real(attribute) && k < count * (size_t)attribute->tuple_size; k++) {
+        bool wide = attribute->storage == FIRN_STORAGE_INT64 ||
+                    attribute->storage == FIRN_STORAGE_UINT32 ||
+                    attribute->storage == FIRN_STORAGE_UINT64;
+        for (size_t k = 0; wide && k < count * (size_t)attribute->tuple_size; k++) {
             int64_t value;
             firn_attribute_integers(attribute, k, 1, &value);
             if (value < INT32_MIN || value > INT32_MAX)

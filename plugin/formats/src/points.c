@@ -136,44 +136,13 @@ static int64_t nearest_integer(double value)
     return value < -0x1p63 ? INT64_MIN : (int64_t)value;
 }
 
-// One loop per storage and target; the compiler turns each into a plain conversion.
+// One loop per storage; the compiler turns each into a plain conversion.
 #define CONVERT(type, target, expression)                                                          \
     do {                                                                                           \
         const type *from = (const type *)attribute->data + first;                                  \
         for (size_t i = 0; i < count; i++)                                                         \
             values[i] = (target)(expression);                                                      \
-    } while (0);                                                                                   \
-    break
-
-void firn_attribute_floats(const firn_attribute *attribute, size_t first, size_t count,
-                           float *values)
-{
-    switch (attribute->storage) {
-    case FIRN_STORAGE_FLOAT16:
-        CONVERT(uint16_t, float, firn_half_to_float(from[i]));
-    case FIRN_STORAGE_FLOAT32:
-        CONVERT(float, float, from[i]);
-    case FIRN_STORAGE_FLOAT64:
-        CONVERT(double, float, from[i]);
-    case FIRN_STORAGE_INT8:
-        CONVERT(int8_t, float, from[i]);
-    case FIRN_STORAGE_INT16:
-        CONVERT(int16_t, float, from[i]);
-    case FIRN_STORAGE_INT32:
-        CONVERT(int32_t, float, from[i]);
-    case FIRN_STORAGE_INT64:
-        CONVERT(int64_t, float, from[i]);
-    case FIRN_STORAGE_UINT8:
-        CONVERT(uint8_t, float, from[i]);
-    case FIRN_STORAGE_UINT32:
-        CONVERT(uint32_t, float, from[i]);
-    case FIRN_STORAGE_UINT64:
-        CONVERT(uint64_t, float, from[i]);
-    case FIRN_STORAGE_STRING:
-    case FIRN_STORAGE_COUNT:
-        FIRN_ASSERT(!"a numeric attribute");
-    }
-}
+    } while (0)
 
 void firn_attribute_doubles(const firn_attribute *attribute, size_t first, size_t count,
                             double *values)
@@ -181,27 +150,54 @@ void firn_attribute_doubles(const firn_attribute *attribute, size_t first, size_
     switch (attribute->storage) {
     case FIRN_STORAGE_FLOAT16:
         CONVERT(uint16_t, double, firn_half_to_float(from[i]));
+        break;
     case FIRN_STORAGE_FLOAT32:
         CONVERT(float, double, from[i]);
+        break;
     case FIRN_STORAGE_FLOAT64:
         CONVERT(double, double, from[i]);
+        break;
     case FIRN_STORAGE_INT8:
         CONVERT(int8_t, double, from[i]);
+        break;
     case FIRN_STORAGE_INT16:
         CONVERT(int16_t, double, from[i]);
+        break;
     case FIRN_STORAGE_INT32:
         CONVERT(int32_t, double, from[i]);
+        break;
     case FIRN_STORAGE_INT64:
         CONVERT(int64_t, double, from[i]);
+        break;
     case FIRN_STORAGE_UINT8:
         CONVERT(uint8_t, double, from[i]);
+        break;
     case FIRN_STORAGE_UINT32:
         CONVERT(uint32_t, double, from[i]);
+        break;
     case FIRN_STORAGE_UINT64:
         CONVERT(uint64_t, double, from[i]);
+        break;
     case FIRN_STORAGE_STRING:
     case FIRN_STORAGE_COUNT:
         FIRN_ASSERT(!"a numeric attribute");
+    }
+}
+
+void firn_attribute_floats(const firn_attribute *attribute, size_t first, size_t count,
+                           float *values)
+{
+    enum { CHUNK = 256 };
+    if (attribute->storage == FIRN_STORAGE_FLOAT32) {
+        memcpy(values, (const float *)attribute->data + first, count * sizeof *values);
+        return;
+    }
+    double wide[CHUNK];
+    for (size_t done = 0; done < count; done += CHUNK) {
+        size_t piece = count - done < CHUNK ? count - done : CHUNK;
+        firn_attribute_doubles(attribute, first + done, piece, wide);
+        for (size_t i = 0; i < piece; i++)
+            values[done + i] = (float)wide[i];
     }
 }
 
@@ -211,25 +207,35 @@ void firn_attribute_integers(const firn_attribute *attribute, size_t first, size
     switch (attribute->storage) {
     case FIRN_STORAGE_FLOAT16:
         CONVERT(uint16_t, int64_t, nearest_integer(firn_half_to_float(from[i])));
+        break;
     case FIRN_STORAGE_FLOAT32:
         CONVERT(float, int64_t, nearest_integer(from[i]));
+        break;
     case FIRN_STORAGE_FLOAT64:
         CONVERT(double, int64_t, nearest_integer(from[i]));
+        break;
     case FIRN_STORAGE_INT8:
         CONVERT(int8_t, int64_t, from[i]);
+        break;
     case FIRN_STORAGE_INT16:
         CONVERT(int16_t, int64_t, from[i]);
+        break;
     case FIRN_STORAGE_INT32:
     case FIRN_STORAGE_STRING:
         CONVERT(int32_t, int64_t, from[i]);
+        break;
     case FIRN_STORAGE_INT64:
         CONVERT(int64_t, int64_t, from[i]);
+        break;
     case FIRN_STORAGE_UINT8:
         CONVERT(uint8_t, int64_t, from[i]);
+        break;
     case FIRN_STORAGE_UINT32:
         CONVERT(uint32_t, int64_t, from[i]);
+        break;
     case FIRN_STORAGE_UINT64:
         CONVERT(uint64_t, int64_t, from[i] > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)from[i]);
+        break;
     case FIRN_STORAGE_COUNT:
         FIRN_ASSERT(!"a storage");
     }
