@@ -1,0 +1,45 @@
+# Tests of plugin/formats/: they see its private headers.
+find_package(ZLIB REQUIRED)
+function(firn_formats_test name)
+    firn_test(${name} LIBRARIES firn_formats ${ARGN})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/formats/src)
+endfunction()
+
+firn_formats_test(formats_number SOURCES unit/number.c LABELS asan)
+firn_formats_test(formats_bgeo SOURCES unit/bgeo.c unit/bgeo_tables.c LABELS asan)
+firn_formats_test(formats_bgeo_hostile SOURCES unit/bgeo_hostile.c unit/bgeo_tables.c LABELS asan)
+# The test stands between the library and the disk, to make it full.
+target_link_options(formats_bgeo_hostile PRIVATE -Wl,--wrap=write)
+target_link_libraries(formats_bgeo_hostile PRIVATE ZLIB::ZLIB)
+firn_formats_test(formats_obj SOURCES unit/obj.c LABELS asan)
+
+# A parser in another language reads what the library writes.
+add_executable(bgeo_sample scripts/bgeo_sample.c)
+target_link_libraries(bgeo_sample PRIVATE firn_flags firn_formats)
+add_test(NAME formats_python
+    COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tests/scripts/check_bgeo.py
+        $<TARGET_FILE:bgeo_sample> ${PROJECT_BINARY_DIR}/tests)
+set_tests_properties(formats_python PROPERTIES LABELS asan TIMEOUT 60)
+
+# libFuzzer with FIRN_FUZZ and clang; otherwise the corpus is replayed.
+option(FIRN_FUZZ "Build the fuzz targets with libFuzzer" OFF)
+foreach(target bgeo obj)
+    add_executable(fuzz_${target} fuzz/fuzz_${target}.c)
+    target_link_libraries(fuzz_${target} PRIVATE firn_flags firn_formats)
+    set(corpus ${PROJECT_SOURCE_DIR}/tests/fixtures/fuzz_${target})
+    if(FIRN_FUZZ)
+        target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+        set(found ${PROJECT_BINARY_DIR}/tests/found_${target})
+        file(MAKE_DIRECTORY ${found})
+        add_test(NAME fuzz_${target}
+            COMMAND fuzz_${target} -max_total_time=10 -rss_limit_mb=1024 -timeout=5
+                -max_len=65536 ${found} ${corpus})
+    else()
+        target_sources(fuzz_${target} PRIVATE fuzz/replay_corpus.c)
+        add_test(NAME fuzz_${target} COMMAND fuzz_${target} ${corpus})
+    endif()
+    set_tests_properties(fuzz_${target} PROPERTIES LABELS asan TIMEOUT 60)
+endforeach()
+
+add_executable(bench_formats EXCLUDE_FROM_ALL bench/formats.c)
+target_link_libraries(bench_formats PRIVATE firn_flags firn_formats)
