@@ -80,14 +80,14 @@ static void read_densities(const firn_sim *sim, size_t first, size_t count, floa
     }
 }
 
-firn_result firn_sim_read(const firn_sim *sim, firn_attribute attribute, size_t first, size_t count,
+firn_result firn_sim_read(const firn_sim *sim, firn_quantity quantity, size_t first, size_t count,
                           void *out, firn_error *error)
 {
     if (first > sim->particles.count || count > sim->particles.count - first)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "cannot read particles %zu to %zu; there are %zu", first, first + count,
                          sim->particles.count);
-    switch (attribute) {
+    switch (quantity) {
     case FIRN_POSITION:
         read_positions(sim, first, count, out);
         return FIRN_OK;
@@ -108,8 +108,8 @@ firn_result firn_sim_read(const firn_sim *sim, firn_attribute attribute, size_t 
         read_densities(sim, first, count, out);
         return FIRN_OK;
     }
-    return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no particle attribute number %d",
-                     (int)attribute);
+    return firn_fail(error, FIRN_ERR_ARGUMENT,
+                     "there is no quantity of particles with the number %d", (int)quantity);
 }
 
 firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def, firn_field **field,

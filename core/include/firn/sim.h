@@ -137,16 +137,16 @@ typedef struct firn_particle_view {
 } firn_particle_view;
 FIRN_API firn_particle_view firn_sim_particles(const firn_sim *sim);
 
-typedef enum firn_attribute {
+typedef enum firn_quantity {
     FIRN_POSITION,    // firn_vec3, m
     FIRN_VELOCITY,    // firn_vec3, m/s
     FIRN_DEFORMATION, // firn_mat3, elastic deformation gradient F_E
     FIRN_AFFINE,      // firn_mat3, 1/s, zero unless APIC is used
     FIRN_DENSITY,     // float, kg/m^3, mass over current volume
-} firn_attribute;
+} firn_quantity;
 
-/// Copies an attribute of particles [first, first + count) to out, in the order of the view.
-FIRN_API firn_result firn_sim_read(const firn_sim *sim, firn_attribute attribute, size_t first,
+/// Copies a quantity of particles [first, first + count) to out, in the order of the view.
+FIRN_API firn_result firn_sim_read(const firn_sim *sim, firn_quantity quantity, size_t first,
                                    size_t count, void *out, firn_error *error);
 
 FIRN_API firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def,
