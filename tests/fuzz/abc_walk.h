@@ -31,11 +31,11 @@ static inline void abc_walk_property(const firn_abc *archive, int property, abc_
     uint32_t last = info->sample_count > 0 ? info->sample_count - 1 : 0;
     const uint32_t picks[] = {0, 1, 2, last / 2, last, UINT32_MAX};
     for (size_t i = 0; i < FIRN_COUNT(picks); i++) {
-        firn_abc_array array = {FIRN_ABC_BOOL, 0, 0, 0, NULL, {0}};
+        firn_abc_array array = {FIRN_ABC_POD_BOOL, 0, 0, 0, NULL, {0}};
         firn_error error;
-        bool is_param =
-            info->kind == FIRN_ABC_COMPOUND && firn_abc_is_indexed_param(archive, property);
-        if (is_param || info->kind != FIRN_ABC_COMPOUND)
+        bool is_param = info->kind == FIRN_ABC_PROPERTY_COMPOUND &&
+                        firn_abc_is_indexed_param(archive, property);
+        if (is_param || info->kind != FIRN_ABC_PROPERTY_COMPOUND)
             abc_walk_note(report, info->object,
                           firn_abc_read_param(archive, property, picks[i], &array, &error), &error);
         // Touch every byte, so that a sanitizer sees a wrong size.
@@ -50,7 +50,7 @@ static inline void abc_walk_geometry(const firn_abc *archive, int object, double
 {
     const firn_abc_object *info = firn_abc_object_at(archive, object);
     firn_error error;
-    if (info->kind == FIRN_ABC_POLYMESH) {
+    if (info->kind == FIRN_ABC_KIND_POLYMESH) {
         firn_abc_mesh mesh;
         abc_walk_note(report, object, firn_abc_read_mesh(archive, object, time, &mesh, &error),
                       &error);
@@ -58,7 +58,7 @@ static inline void abc_walk_geometry(const firn_abc *archive, int object, double
             report->values += mesh.position[mesh.corner[i]].x > mesh.velocity[0].x ? 1 : 0;
         firn_abc_mesh_free(&mesh);
     }
-    if (info->kind == FIRN_ABC_POINTS) {
+    if (info->kind == FIRN_ABC_KIND_POINTS) {
         firn_abc_points points;
         abc_walk_note(report, object, firn_abc_read_points(archive, object, time, &points, &error),
                       &error);

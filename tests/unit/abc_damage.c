@@ -105,7 +105,33 @@ static void sound_archives_read_without_complaint(void **state)
     }
 }
 
-// The only object with a content error; the rest of the archive stays readable.
+static bool key_of(const firn_abc *archive, int object, const char *path, uint32_t index,
+                   uint8_t key[16])
+{
+    int property = firn_abc_property_find(archive, object, path);
+    firn_abc_array array;
+    if (property < 0 || index >= firn_abc_property_at(archive, property)->sample_count ||
+        firn_abc_read(archive, property, index, &array, NULL) != FIRN_OK)
+        return false;
+    memcpy(key, array.key, 16);
+    firn_abc_array_free(&array);
+    return true;
+}
+
+// Writers store equal data once, so damage to it hits every mesh that uses it.
+static bool shares_faces(const firn_abc *archive, int a, int b)
+{
+    static const char *const paths[] = {".geom/.faceCounts", ".geom/.faceIndices"};
+    for (size_t i = 0; i < FIRN_COUNT(paths); i++) {
+        uint8_t key_a[16], key_b[16];
+        for (uint32_t k = 0; key_of(archive, b, paths[i], k, key_b); k++)
+            if (key_of(archive, a, paths[i], 0, key_a) && memcmp(key_a, key_b, 16) == 0)
+                return true;
+    }
+    return false;
+}
+
+// An object with a content error leaves the others readable.
 static void check_content_error(const unsigned char *bytes, size_t size, const char *path)
 {
     firn_abc *archive;
@@ -114,8 +140,9 @@ static void check_content_error(const unsigned char *bytes, size_t size, const c
     for (int i = 0; i < firn_abc_object_count(archive); i++) {
         abc_walk_report report = {.failed_object = -1};
         abc_walk_object(archive, i, &report);
-        assert_int_equal(report.failures > 0, i == damaged);
+        assert_true(report.failures == 0 || shares_faces(archive, damaged, i));
         if (i == damaged) {
+            assert_true(report.failures > 0);
             assert_int_equal(report.error.code, FIRN_ERR_FORMAT);
             assert_non_null(strstr(report.error.message, path));
         }
@@ -225,8 +252,8 @@ static void running_out_of_memory_is_an_error(void **state)
         read_all(bytes, size, abc_fixtures[i]);
         long needed = m.allocations;
         stop_meter(&m);
-        long stride = needed > 400 ? needed / 400 : 1;
-        for (long n = 1; n <= needed; n += stride) {
+        // Every allocation of opening and of the first objects, then a spread of the rest.
+        for (long n = 1; n <= needed; n += n < 300 ? 1 : needed / 300 + 1) {
             start_meter(&m, n);
             abc_walk_report report = read_all(bytes, size, abc_fixtures[i]);
             stop_meter(&m);

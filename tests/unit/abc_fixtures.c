@@ -78,18 +78,18 @@ static double value_at(const firn_abc_array *array, size_t index)
 {
     const void *v = array->values;
     switch (array->pod) {
-    case FIRN_ABC_BOOL:
-    case FIRN_ABC_UINT8:
+    case FIRN_ABC_POD_BOOL:
+    case FIRN_ABC_POD_UINT8:
         return ((const uint8_t *)v)[index];
-    case FIRN_ABC_UINT32:
+    case FIRN_ABC_POD_UINT32:
         return ((const uint32_t *)v)[index];
-    case FIRN_ABC_INT32:
+    case FIRN_ABC_POD_INT32:
         return ((const int32_t *)v)[index];
-    case FIRN_ABC_UINT64:
+    case FIRN_ABC_POD_UINT64:
         return (double)((const uint64_t *)v)[index];
-    case FIRN_ABC_FLOAT32:
+    case FIRN_ABC_POD_FLOAT32:
         return ((const float *)v)[index];
-    case FIRN_ABC_FLOAT64:
+    case FIRN_ABC_POD_FLOAT64:
         return ((const double *)v)[index];
     default:
         fail_msg("no fixture has %s", firn_abc_pod_name(array->pod));
@@ -108,14 +108,14 @@ static const char *string_at(const firn_abc_array *array, size_t index)
 static void check_number(const firn_abc_array *array, size_t index, const json_t *expected)
 {
     double value = json_real_value(expected);
-    if (array->pod == FIRN_ABC_FLOAT32)
+    if (array->pod == FIRN_ABC_POD_FLOAT32)
         value = (float)value;
     assert_true(value_at(array, index) == value);
 }
 
 static void check_value(const firn_abc_array *array, size_t index, const json_t *expected)
 {
-    if (array->pod == FIRN_ABC_STRING) {
+    if (array->pod == FIRN_ABC_POD_STRING) {
         assert_string_equal(string_at(array, index), json_string_value(expected));
     } else if (json_is_array(expected)) {
         assert_int_equal(json_array_size(expected), array->extent);
@@ -152,7 +152,7 @@ static void check_samples(const fixture *f, int property, json_t *samples)
         firn_error error = {0};
         if (firn_abc_read(f->archive, property, i, &array, &error) != FIRN_OK)
             fail_msg("%s", error.message);
-        if (info->kind == FIRN_ABC_ARRAY)
+        if (info->kind == FIRN_ABC_PROPERTY_ARRAY)
             check_array(&array, json_array_get(samples, i));
         else
             check_value(&array, 0, json_array_get(samples, i));
@@ -169,7 +169,7 @@ static void check_property(const fixture *f, int property, json_t *expected)
     assert_string_equal(info->name, slash != NULL ? slash + 1 : info->path);
     assert_string_equal(kinds[info->kind], text(expected, "kind"));
     check_metadata(info->metadata, json_object_get(expected, "metadata"));
-    if (info->kind == FIRN_ABC_COMPOUND)
+    if (info->kind == FIRN_ABC_PROPERTY_COMPOUND)
         return;
     assert_string_equal(firn_abc_pod_name(info->pod), text(expected, "pod"));
     assert_int_equal(info->extent, (int)number(expected, "extent"));

@@ -19,7 +19,7 @@ static firn_result count_range(const firn_abc *archive, int property, size_t *le
                                firn_error *error)
 {
     *least = *most = 0;
-    if (property < 0 || archive->properties[property].info.kind == FIRN_ABC_COMPOUND)
+    if (property < 0 || archive->properties[property].info.kind == FIRN_ABC_PROPERTY_COMPOUND)
         return FIRN_OK;
     const firn_abc_property_record *record = &archive->properties[property];
     for (uint64_t i = 0; i < stored_count(record); i++) {
@@ -54,7 +54,7 @@ static firn_result unite_bounds(const firn_abc *archive, int property, firn_abc_
     for (uint64_t i = 0; i < stored_count(record); i++) {
         firn_abc_array box;
         FIRN_TRY(firn_abc_read_typed(archive, property, index_of_stored(record, i),
-                                     FIRN_ABC_FLOAT64, 6, &box, error));
+                                     FIRN_ABC_POD_FLOAT64, 6, &box, error));
         if (box.count == 1)
             include_box(summary, box.values);
         firn_abc_array_free(&box);
@@ -89,14 +89,14 @@ static firn_result summarize_geometry(const firn_abc *archive, int object, firn_
     span_samples(archive, ids, summary);
     FIRN_TRY(count_range(archive, positions, &summary->min_points, &summary->max_points, error));
     FIRN_TRY(count_range(archive, faces, &summary->min_faces, &summary->max_faces, error));
-    bool is_points = kind == FIRN_ABC_POINTS;
+    bool is_points = kind == FIRN_ABC_KIND_POINTS;
     bool relinked = changes(archive, object, ".geom/.faceIndices") ||
                     changes(archive, object, ".geom/.faceCounts") ||
                     (is_points && changes(archive, object, ".geom/.pointIds"));
     if (relinked || summary->min_points != summary->max_points)
-        summary->variance = FIRN_ABC_HETEROGENEOUS;
+        summary->variance = FIRN_ABC_VARIANCE_HETEROGENEOUS;
     else if (changes(archive, object, ".geom/P"))
-        summary->variance = FIRN_ABC_HOMOGENEOUS;
+        summary->variance = FIRN_ABC_VARIANCE_HOMOGENEOUS;
     return unite_bounds(archive, firn_abc_property_find(archive, object, ".geom/.selfBnds"),
                         summary, error);
 }
@@ -107,13 +107,13 @@ firn_result firn_abc_summarize(const firn_abc *archive, int object, firn_abc_sum
     FIRN_ASSERT(object >= 0 && object < archive->object_count);
     *summary = (firn_abc_summary){0};
     firn_abc_kind kind = archive->objects[object].info.kind;
-    if (kind == FIRN_ABC_POLYMESH || kind == FIRN_ABC_POINTS)
+    if (kind == FIRN_ABC_KIND_POLYMESH || kind == FIRN_ABC_KIND_POINTS)
         return summarize_geometry(archive, object, kind, summary, error);
-    if (kind == FIRN_ABC_XFORM) {
+    if (kind == FIRN_ABC_KIND_XFORM) {
         span_samples(archive, firn_abc_property_find(archive, object, ".xform/.inherits"), summary);
         if (changes(archive, object, ".xform/.vals") ||
             changes(archive, object, ".xform/.inherits"))
-            summary->variance = FIRN_ABC_HOMOGENEOUS;
+            summary->variance = FIRN_ABC_VARIANCE_HOMOGENEOUS;
     }
     return FIRN_OK;
 }

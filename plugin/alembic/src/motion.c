@@ -12,7 +12,7 @@ firn_result firn_abc_check_query(const firn_abc *archive, int object, firn_abc_k
         return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "the time is not a finite number");
     if (archive->objects[object].info.kind != kind)
         return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "it is not a %s object",
-                             kind == FIRN_ABC_POINTS ? "Points" : "PolyMesh");
+                             kind == FIRN_ABC_KIND_POINTS ? "Points" : "PolyMesh");
     return FIRN_OK;
 }
 
@@ -85,7 +85,7 @@ static firn_result read_other(const firn_abc *archive, const firn_abc_motion *mo
     FIRN_TRY(firn_abc_sample_size(archive, motion->positions, index, &other_count, error));
     if (same || other_count != count)
         return FIRN_OK;
-    return firn_abc_read_typed(archive, motion->positions, index, FIRN_ABC_FLOAT32, 3, other,
+    return firn_abc_read_typed(archive, motion->positions, index, FIRN_ABC_POD_FLOAT32, 3, other,
                                error);
 }
 
@@ -97,7 +97,7 @@ static firn_result read_velocities(const firn_abc *archive, const firn_abc_motio
     if (motion->velocities < 0)
         return FIRN_OK;
     uint32_t index = firn_abc_index_at(archive, motion->velocities, time);
-    FIRN_TRY(firn_abc_read_typed(archive, motion->velocities, index, FIRN_ABC_FLOAT32, 3,
+    FIRN_TRY(firn_abc_read_typed(archive, motion->velocities, index, FIRN_ABC_POD_FLOAT32, 3,
                                  velocities, error));
     // No velocities at all stands for "not known at this sample".
     if (velocities->count == count || velocities->count == 0)
@@ -208,7 +208,7 @@ firn_result firn_abc_motion_read(const firn_abc *archive, const firn_abc_motion 
     *count = 0;
     firn_abc_array sample;
     FIRN_TRY(firn_abc_read_typed(archive, motion->positions, motion->bracket.before,
-                                 FIRN_ABC_FLOAT32, 3, &sample, error));
+                                 FIRN_ABC_POD_FLOAT32, 3, &sample, error));
     if (sample.count == 0)
         return FIRN_OK;
     firn_abc_place place = firn_abc_place_of(archive, motion->object, motion->positions, error);

@@ -22,20 +22,20 @@ static firn_abc_kind kind_of(const char *metadata)
         const char *schema;
         firn_abc_kind kind;
     } kinds[] = {
-        {OGAWA_SCHEMA_XFORM, FIRN_ABC_XFORM},
-        {OGAWA_SCHEMA_POLYMESH, FIRN_ABC_POLYMESH},
-        {OGAWA_SCHEMA_POINTS, FIRN_ABC_POINTS},
-        {OGAWA_SCHEMA_FACESET, FIRN_ABC_FACESET},
+        {OGAWA_SCHEMA_XFORM, FIRN_ABC_KIND_XFORM},
+        {OGAWA_SCHEMA_POLYMESH, FIRN_ABC_KIND_POLYMESH},
+        {OGAWA_SCHEMA_POINTS, FIRN_ABC_KIND_POINTS},
+        {OGAWA_SCHEMA_FACESET, FIRN_ABC_KIND_FACESET},
     };
     char title[64];
     if (!firn_abc_metadata_value(metadata, "schemaObjTitle", title, sizeof title) &&
         !firn_abc_metadata_value(metadata, "schema", title, sizeof title))
-        return FIRN_ABC_GROUP;
+        return FIRN_ABC_KIND_GROUP;
     title[strcspn(title, ":")] = '\0';
     for (size_t i = 0; i < FIRN_COUNT(kinds); i++)
         if (strcmp(title, kinds[i].schema) == 0)
             return kinds[i].kind;
-    return FIRN_ABC_OTHER;
+    return FIRN_ABC_KIND_OTHER;
 }
 
 static firn_result push(walk *w, const firn_abc_place *place, pending next)

@@ -10,14 +10,14 @@ static bool find_indexed(const firn_abc *archive, int property, indexed *parts)
 {
     const firn_abc_property *compound = firn_abc_property_at(archive, property);
     *parts = (indexed){-1, -1};
-    if (compound->kind != FIRN_ABC_COMPOUND)
+    if (compound->kind != FIRN_ABC_PROPERTY_COMPOUND)
         return false;
     // What a compound holds follows it.
     const firn_abc_object *object = &archive->objects[compound->object].info;
     int end = object->first_property + object->property_count;
     for (int i = property + 1; i < end; i++) {
         const firn_abc_property *part = &archive->properties[i].info;
-        if (part->parent != property || part->kind != FIRN_ABC_ARRAY)
+        if (part->parent != property || part->kind != FIRN_ABC_PROPERTY_ARRAY)
             continue;
         if (strcmp(part->name, ".vals") == 0)
             parts->values = i;
@@ -106,9 +106,10 @@ static firn_result read_indexed(const firn_abc *archive, indexed parts, uint32_t
         archive, archive->properties[parts.indices].info.object, parts.indices, error);
     firn_result result = firn_abc_read(archive, parts.values, values_index, &values, error);
     if (result == FIRN_OK)
-        result = firn_abc_read_typed(archive, parts.indices, indices_index, FIRN_ABC_UINT32, 1,
+        result = firn_abc_read_typed(archive, parts.indices, indices_index, FIRN_ABC_POD_UINT32, 1,
                                      &indices, error);
-    if (result == FIRN_OK && (values.pod == FIRN_ABC_STRING || values.pod == FIRN_ABC_WSTRING)) {
+    if (result == FIRN_OK &&
+        (values.pod == FIRN_ABC_POD_STRING || values.pod == FIRN_ABC_POD_WSTRING)) {
         starts = string_starts(&values);
         if (starts == NULL)
             result = firn_abc_fail_memory(&place, values.count * sizeof *starts);

@@ -50,12 +50,12 @@ static const char *scope_of(const firn_abc_property *property)
 static void mix_floats(firn_abc_array *array, const firn_abc_array *next, double mix)
 {
     size_t count = array->count * (size_t)array->extent;
-    if (array->pod == FIRN_ABC_FLOAT32) {
+    if (array->pod == FIRN_ABC_POD_FLOAT32) {
         float *a = array->values;
         const float *b = next->values;
         for (size_t i = 0; i < count; i++)
             a[i] += (float)mix * (b[i] - a[i]);
-    } else if (array->pod == FIRN_ABC_FLOAT64) {
+    } else if (array->pod == FIRN_ABC_POD_FLOAT64) {
         double *a = array->values;
         const double *b = next->values;
         for (size_t i = 0; i < count; i++)
@@ -69,7 +69,7 @@ static firn_result read_param(const firn_abc *archive, int property, const firn_
 {
     const firn_abc_bracket *bracket = &motion->bracket;
     FIRN_TRY(firn_abc_param_at(archive, property, bracket->before_time, array, error));
-    bool is_float = array->pod == FIRN_ABC_FLOAT32 || array->pod == FIRN_ABC_FLOAT64;
+    bool is_float = array->pod == FIRN_ABC_POD_FLOAT32 || array->pod == FIRN_ABC_POD_FLOAT64;
     if (!is_float || !(bracket->mix > 0.0) || !motion->has_next)
         return FIRN_OK;
     firn_abc_array next;
@@ -100,7 +100,7 @@ static firn_result read_ids(const firn_abc *archive, int ids, const firn_abc_mot
         return FIRN_OK;
     firn_abc_array array;
     uint32_t index = firn_abc_index_at(archive, ids, motion->bracket.before_time);
-    FIRN_TRY(firn_abc_read_typed(archive, ids, index, FIRN_ABC_UINT64, 1, &array, error));
+    FIRN_TRY(firn_abc_read_typed(archive, ids, index, FIRN_ABC_POD_UINT64, 1, &array, error));
     points->id = array.values;
     if (array.count != points->count && array.count != 0)
         return fail_count(archive, ids, array.count, points->count, error);
@@ -121,7 +121,7 @@ static firn_result read_widths(const firn_abc *archive, const firn_abc_motion *m
         firn_abc_array_free(&array);
         return FIRN_OK;
     }
-    if (array.pod != FIRN_ABC_FLOAT32 || array.extent != 1 ||
+    if (array.pod != FIRN_ABC_POD_FLOAT32 || array.extent != 1 ||
         (array.count != points->count && array.count != 1)) {
         result = fail_count(archive, widths, array.count, points->count, error);
     } else {
@@ -170,7 +170,8 @@ static firn_result read_attributes(const firn_abc *archive, const firn_abc_motio
     }
     for (int i = compound + 1; i < end; i++) {
         const firn_abc_property *info = &archive->properties[i].info;
-        bool is_param = info->kind != FIRN_ABC_COMPOUND || firn_abc_is_indexed_param(archive, i);
+        bool is_param =
+            info->kind != FIRN_ABC_PROPERTY_COMPOUND || firn_abc_is_indexed_param(archive, i);
         if (info->parent == compound && is_param)
             FIRN_TRY(read_attribute(archive, i, motion, points, error));
     }
@@ -199,7 +200,7 @@ firn_result firn_abc_read_points(const firn_abc *archive, int object, double tim
                                  firn_abc_points *points, firn_error *error)
 {
     *points = (firn_abc_points){0};
-    FIRN_TRY(firn_abc_check_query(archive, object, FIRN_ABC_POINTS, time, error));
+    FIRN_TRY(firn_abc_check_query(archive, object, FIRN_ABC_KIND_POINTS, time, error));
     firn_abc_motion motion;
     FIRN_TRY(firn_abc_motion_find(archive, object, time, &motion, error));
     firn_result result = read_all(archive, &motion, time, points, error);

@@ -70,13 +70,13 @@ static firn_result read_topology(const firn_abc *archive, const parts *source, f
     double time = source->motion.bracket.before_time;
     firn_abc_array array;
     FIRN_TRY(firn_abc_read_typed(archive, source->faces,
-                                 firn_abc_index_at(archive, source->faces, time), FIRN_ABC_INT32, 1,
-                                 &array, error));
+                                 firn_abc_index_at(archive, source->faces, time),
+                                 FIRN_ABC_POD_INT32, 1, &array, error));
     mesh->face_size = array.values;
     mesh->face_count = array.count;
     FIRN_TRY(firn_abc_read_typed(archive, source->corners,
-                                 firn_abc_index_at(archive, source->corners, time), FIRN_ABC_INT32,
-                                 1, &array, error));
+                                 firn_abc_index_at(archive, source->corners, time),
+                                 FIRN_ABC_POD_INT32, 1, &array, error));
     mesh->corner = array.values;
     mesh->corner_count = array.count;
     return FIRN_OK;
@@ -86,7 +86,7 @@ firn_result firn_abc_read_mesh(const firn_abc *archive, int object, double time,
                                firn_abc_mesh *mesh, firn_error *error)
 {
     *mesh = (firn_abc_mesh){0};
-    FIRN_TRY(firn_abc_check_query(archive, object, FIRN_ABC_POLYMESH, time, error));
+    FIRN_TRY(firn_abc_check_query(archive, object, FIRN_ABC_KIND_POLYMESH, time, error));
     parts source = {0};
     FIRN_TRY(find_parts(archive, object, time, &source, error));
     FIRN_TRY(link_samples(archive, &source, error));
@@ -136,7 +136,7 @@ static firn_result measure(const firn_abc *archive, int object, double time, siz
 
 static bool is_selected(const firn_abc *archive, int object, const char *pattern)
 {
-    return archive->objects[object].info.kind == FIRN_ABC_POLYMESH &&
+    return archive->objects[object].info.kind == FIRN_ABC_KIND_POLYMESH &&
            firn_abc_object_matches(archive, object, pattern);
 }
 
@@ -151,7 +151,7 @@ static firn_result measure_all(const firn_abc *archive, const char *pattern, dou
             continue;
         found++;
         sizes size = {0};
-        FIRN_TRY(firn_abc_check_query(archive, i, FIRN_ABC_POLYMESH, time, error));
+        FIRN_TRY(firn_abc_check_query(archive, i, FIRN_ABC_KIND_POLYMESH, time, error));
         FIRN_TRY(measure(archive, i, time, &size, error));
         total->vertices += size.vertices;
         total->faces += size.faces;

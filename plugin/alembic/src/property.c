@@ -6,13 +6,13 @@ static const struct {
     const char *name;
     size_t size;
 } pods[FIRN_ABC_POD_COUNT] = {
-    [FIRN_ABC_BOOL] = {"bool_t", 1},       [FIRN_ABC_UINT8] = {"uint8_t", 1},
-    [FIRN_ABC_INT8] = {"int8_t", 1},       [FIRN_ABC_UINT16] = {"uint16_t", 2},
-    [FIRN_ABC_INT16] = {"int16_t", 2},     [FIRN_ABC_UINT32] = {"uint32_t", 4},
-    [FIRN_ABC_INT32] = {"int32_t", 4},     [FIRN_ABC_UINT64] = {"uint64_t", 8},
-    [FIRN_ABC_INT64] = {"int64_t", 8},     [FIRN_ABC_FLOAT16] = {"float16_t", 2},
-    [FIRN_ABC_FLOAT32] = {"float32_t", 4}, [FIRN_ABC_FLOAT64] = {"float64_t", 8},
-    [FIRN_ABC_STRING] = {"string", 1},     [FIRN_ABC_WSTRING] = {"wstring", 4},
+    [FIRN_ABC_POD_BOOL] = {"bool_t", 1},       [FIRN_ABC_POD_UINT8] = {"uint8_t", 1},
+    [FIRN_ABC_POD_INT8] = {"int8_t", 1},       [FIRN_ABC_POD_UINT16] = {"uint16_t", 2},
+    [FIRN_ABC_POD_INT16] = {"int16_t", 2},     [FIRN_ABC_POD_UINT32] = {"uint32_t", 4},
+    [FIRN_ABC_POD_INT32] = {"int32_t", 4},     [FIRN_ABC_POD_UINT64] = {"uint64_t", 8},
+    [FIRN_ABC_POD_INT64] = {"int64_t", 8},     [FIRN_ABC_POD_FLOAT16] = {"float16_t", 2},
+    [FIRN_ABC_POD_FLOAT32] = {"float32_t", 4}, [FIRN_ABC_POD_FLOAT64] = {"float64_t", 8},
+    [FIRN_ABC_POD_STRING] = {"string", 1},     [FIRN_ABC_POD_WSTRING] = {"wstring", 4},
 };
 
 const char *firn_abc_pod_name(firn_abc_pod pod)
@@ -49,7 +49,7 @@ static bool read_sampled(ogawa_cursor *cursor, uint32_t info, firn_abc_property_
     unsigned width = (info >> OGAWA_INFO_HINT_SHIFT) & 3;
     firn_abc_property *property = &record->info;
     uint32_t kind = info & OGAWA_INFO_KIND, sampling = 0;
-    property->kind = kind == OGAWA_SCALAR ? FIRN_ABC_SCALAR : FIRN_ABC_ARRAY;
+    property->kind = kind == OGAWA_SCALAR ? FIRN_ABC_PROPERTY_SCALAR : FIRN_ABC_PROPERTY_ARRAY;
     property->scalar_like = kind == OGAWA_SCALAR_LIKE;
     property->pod = (firn_abc_pod)((info >> OGAWA_INFO_POD_SHIFT) & 15);
     property->extent = (int)((info >> OGAWA_INFO_EXTENT_SHIFT) & 255);
@@ -84,7 +84,7 @@ static firn_result check_sampled(const firn_abc_place *place,
                              "its time sampling %d is not among the %d of the archive",
                              property->time_sampling, archive->sampling_count);
     const firn_abc_time_sampling *sampling = &archive->samplings[property->time_sampling];
-    if (sampling->kind == FIRN_ABC_ACYCLIC && property->sample_count > sampling->time_count)
+    if (sampling->kind == FIRN_ABC_TIME_ACYCLIC && property->sample_count > sampling->time_count)
         return firn_abc_fail(place, FIRN_ERR_FORMAT, "it has %u samples for %u times",
                              property->sample_count, sampling->time_count);
 
@@ -96,7 +96,7 @@ static firn_result check_sampled(const firn_abc_place *place,
     uint64_t needed = 0, stored = 0;
     if (property->sample_count > 0)
         needed = is_constant ? 1 : (uint64_t)(record->last - record->first) + 2;
-    if (property->kind == FIRN_ABC_ARRAY)
+    if (property->kind == FIRN_ABC_PROPERTY_ARRAY)
         needed *= 2; // values and dimensions
     FIRN_TRY(firn_abc_group(place, record->group, &stored));
     if (stored < needed)
@@ -200,7 +200,7 @@ static firn_result visit(walk *w, const firn_abc_property_record *next, uint64_t
     FIRN_TRY(result);
     int property = archive->property_count++;
     archive->properties[property] = *next;
-    if (next->info.kind != FIRN_ABC_COMPOUND)
+    if (next->info.kind != FIRN_ABC_PROPERTY_COMPOUND)
         return check_sampled(&place, next);
     FIRN_TRY(check_path(archive, &place, next, top));
     return load_compound(w, &place, property, next->group);

@@ -21,19 +21,22 @@ static firn_result sample_word(const firn_abc_place *place, const firn_abc_prope
 {
     uint32_t last = record->info.sample_count - 1;
     uint64_t child = stored_index(record, index < last ? index : last);
-    if (record->info.kind == FIRN_ABC_ARRAY)
+    if (record->info.kind == FIRN_ABC_PROPERTY_ARRAY)
         child = 2 * child + (dimensions ? 1 : 0);
     return firn_abc_child(place, record->group, child, word);
 }
 
-static bool is_text(firn_abc_pod pod) { return pod == FIRN_ABC_STRING || pod == FIRN_ABC_WSTRING; }
+static bool is_text(firn_abc_pod pod)
+{
+    return pod == FIRN_ABC_POD_STRING || pod == FIRN_ABC_POD_WSTRING;
+}
 
 // Strings do not tell their number by their size; the dimensions do.
 static firn_result count_strings(const firn_abc_place *place,
                                  const firn_abc_property_record *record, uint32_t index,
                                  located *sample)
 {
-    if (record->info.kind == FIRN_ABC_SCALAR) {
+    if (record->info.kind == FIRN_ABC_PROPERTY_SCALAR) {
         sample->count = 1;
         return FIRN_OK;
     }
@@ -75,7 +78,7 @@ static firn_result locate(const firn_abc_place *place, const firn_abc_property_r
     size_t value_size = firn_abc_pod_size(property->pod) * (size_t)property->extent;
     sample->count = sample->bytes / value_size;
     if (sample->bytes % value_size != 0 ||
-        (property->kind == FIRN_ABC_SCALAR && sample->count != 1))
+        (property->kind == FIRN_ABC_PROPERTY_SCALAR && sample->count != 1))
         return firn_abc_fail(place, FIRN_ERR_FORMAT,
                              "sample %u has %zu bytes, but a value takes %zu", index, sample->bytes,
                              value_size);
@@ -130,7 +133,7 @@ firn_result firn_abc_read(const firn_abc *archive, int property, uint32_t index,
     const firn_abc_property_record *record = &archive->properties[property];
     *array = (firn_abc_array){.pod = record->info.pod, .extent = record->info.extent};
     firn_abc_place place = firn_abc_place_of(archive, record->info.object, property, error);
-    if (record->info.kind == FIRN_ABC_COMPOUND)
+    if (record->info.kind == FIRN_ABC_PROPERTY_COMPOUND)
         return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "a compound has no values of its own");
     located sample = {0};
     FIRN_TRY(locate(&place, record, index, &sample));
@@ -154,7 +157,7 @@ firn_result firn_abc_read_typed(const firn_abc *archive, int property, uint32_t 
 {
     const firn_abc_property *info = &archive->properties[property].info;
     *array = (firn_abc_array){.pod = pod, .extent = extent};
-    if (info->kind == FIRN_ABC_COMPOUND || info->pod != pod || info->extent != extent) {
+    if (info->kind == FIRN_ABC_PROPERTY_COMPOUND || info->pod != pod || info->extent != extent) {
         firn_abc_place place = firn_abc_place_of(archive, info->object, property, error);
         return firn_abc_fail(&place, FIRN_ERR_FORMAT, "it has values of %s x %d instead of %s x %d",
                              firn_abc_pod_name(info->pod), info->extent, firn_abc_pod_name(pod),

@@ -30,10 +30,10 @@ static bool classify(firn_abc_time_sampling *sampling)
     if (!(cycle > 0.0 && cycle <= OGAWA_ACYCLIC))
         return false;
     if (cycle == OGAWA_ACYCLIC)
-        sampling->kind = FIRN_ABC_ACYCLIC;
+        sampling->kind = FIRN_ABC_TIME_ACYCLIC;
     else
-        sampling->kind = last == 0 ? FIRN_ABC_UNIFORM : FIRN_ABC_CYCLIC;
-    return sampling->kind != FIRN_ABC_CYCLIC ||
+        sampling->kind = last == 0 ? FIRN_ABC_TIME_UNIFORM : FIRN_ABC_TIME_CYCLIC;
+    return sampling->kind != FIRN_ABC_TIME_CYCLIC ||
            times[last] - times[0] <= cycle * (1.0 + 1e-9) + 1e-9;
 }
 
@@ -78,9 +78,9 @@ double firn_abc_sample_time(const firn_abc_time_sampling *sampling, uint32_t ind
 {
     uint32_t last = sampling->time_count - 1;
     switch (sampling->kind) {
-    case FIRN_ABC_UNIFORM:
+    case FIRN_ABC_TIME_UNIFORM:
         return sampling->times[0] + sampling->time_per_cycle * (double)index;
-    case FIRN_ABC_CYCLIC:
+    case FIRN_ABC_TIME_CYCLIC:
         return sampling->times[index % sampling->time_count] +
                sampling->time_per_cycle * (double)(index / sampling->time_count);
     default:
@@ -134,7 +134,7 @@ bool firn_abc_time_range(const firn_abc *archive, double *first, double *last)
     bool animated = false;
     for (int i = 0; i < archive->property_count; i++) {
         const firn_abc_property *info = &archive->properties[i].info;
-        if (info->kind == FIRN_ABC_COMPOUND || info->sample_count < 2 || info->constant)
+        if (info->kind == FIRN_ABC_PROPERTY_COMPOUND || info->sample_count < 2 || info->constant)
             continue;
         const firn_abc_time_sampling *sampling = &archive->samplings[info->time_sampling];
         double start = firn_abc_sample_time(sampling, 0);

@@ -63,8 +63,8 @@ static firn_result read_parts(const firn_abc *archive, const firn_abc_place *pla
     firn_error *error = place->error;
     const firn_abc_property *info = &archive->properties[channels].info;
     const firn_abc_property *ops_info = &archive->properties[ops].info;
-    if (info->kind == FIRN_ABC_COMPOUND || info->pod != FIRN_ABC_FLOAT64 ||
-        ops_info->kind == FIRN_ABC_COMPOUND || ops_info->pod != FIRN_ABC_UINT8)
+    if (info->kind == FIRN_ABC_PROPERTY_COMPOUND || info->pod != FIRN_ABC_POD_FLOAT64 ||
+        ops_info->kind == FIRN_ABC_PROPERTY_COMPOUND || ops_info->pod != FIRN_ABC_POD_UINT8)
         return firn_abc_fail(place, FIRN_ERR_FORMAT, "the transform has values of a wrong type");
     x->bracket = firn_abc_bracket_at(archive, channels, time);
     FIRN_TRY(firn_abc_read(archive, ops, x->bracket.before, &x->ops, error));
@@ -203,7 +203,7 @@ static firn_result inherits_at(const firn_abc *archive, int object, double time,
         return FIRN_OK;
     firn_abc_array value;
     FIRN_TRY(firn_abc_read_typed(archive, property, firn_abc_index_at(archive, property, time),
-                                 FIRN_ABC_BOOL, 1, &value, error));
+                                 FIRN_ABC_POD_BOOL, 1, &value, error));
     *inherits = value.count == 0 || *(const uint8_t *)value.values != 0;
     firn_abc_array_free(&value);
     return FIRN_OK;
@@ -220,7 +220,7 @@ firn_result firn_abc_world_matrix(const firn_abc *archive, int object, double ti
         return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "the time is not a finite number");
     bool inherits = true;
     for (int i = object; i >= 0 && inherits; i = archive->objects[i].info.parent) {
-        if (archive->objects[i].info.kind != FIRN_ABC_XFORM)
+        if (archive->objects[i].info.kind != FIRN_ABC_KIND_XFORM)
             continue;
         firn_abc_matrix local, local_rate;
         FIRN_TRY(local_matrix(archive, i, time, &local, rate != NULL ? &local_rate : NULL, error));

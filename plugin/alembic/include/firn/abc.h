@@ -28,20 +28,20 @@ typedef struct firn_abc firn_abc;
 
 /// The type of one number of a value; the codes are those of the file.
 typedef enum firn_abc_pod {
-    FIRN_ABC_BOOL = 0,
-    FIRN_ABC_UINT8 = 1,
-    FIRN_ABC_INT8 = 2,
-    FIRN_ABC_UINT16 = 3,
-    FIRN_ABC_INT16 = 4,
-    FIRN_ABC_UINT32 = 5,
-    FIRN_ABC_INT32 = 6,
-    FIRN_ABC_UINT64 = 7,
-    FIRN_ABC_INT64 = 8,
-    FIRN_ABC_FLOAT16 = 9,
-    FIRN_ABC_FLOAT32 = 10,
-    FIRN_ABC_FLOAT64 = 11,
-    FIRN_ABC_STRING = 12,
-    FIRN_ABC_WSTRING = 13,
+    FIRN_ABC_POD_BOOL = 0,
+    FIRN_ABC_POD_UINT8 = 1,
+    FIRN_ABC_POD_INT8 = 2,
+    FIRN_ABC_POD_UINT16 = 3,
+    FIRN_ABC_POD_INT16 = 4,
+    FIRN_ABC_POD_UINT32 = 5,
+    FIRN_ABC_POD_INT32 = 6,
+    FIRN_ABC_POD_UINT64 = 7,
+    FIRN_ABC_POD_INT64 = 8,
+    FIRN_ABC_POD_FLOAT16 = 9,
+    FIRN_ABC_POD_FLOAT32 = 10,
+    FIRN_ABC_POD_FLOAT64 = 11,
+    FIRN_ABC_POD_STRING = 12,
+    FIRN_ABC_POD_WSTRING = 13,
     FIRN_ABC_POD_COUNT = 14,
 } firn_abc_pod;
 
@@ -76,9 +76,9 @@ FIRN_API bool firn_abc_metadata_value(const char *metadata, const char *key, cha
 // --- Time ----------------------------------------------------------------------------------------
 
 typedef enum firn_abc_time_kind {
-    FIRN_ABC_UNIFORM, // start and step
-    FIRN_ABC_CYCLIC,  // a few times that repeat
-    FIRN_ABC_ACYCLIC, // a time for each sample
+    FIRN_ABC_TIME_UNIFORM, // start and step
+    FIRN_ABC_TIME_CYCLIC,  // a few times that repeat
+    FIRN_ABC_TIME_ACYCLIC, // a time for each sample
 } firn_abc_time_kind;
 
 typedef struct firn_abc_time_sampling {
@@ -104,12 +104,12 @@ FIRN_API uint32_t firn_abc_sample_before(const firn_abc_time_sampling *sampling,
 // --- Objects -------------------------------------------------------------------------------------
 
 typedef enum firn_abc_kind {
-    FIRN_ABC_GROUP, // without a schema, such as the root
-    FIRN_ABC_XFORM,
-    FIRN_ABC_POLYMESH,
-    FIRN_ABC_POINTS,
-    FIRN_ABC_FACESET,
-    FIRN_ABC_OTHER, // a schema that is not handled: curves, cameras, ...
+    FIRN_ABC_KIND_GROUP, // without a schema, such as the root
+    FIRN_ABC_KIND_XFORM,
+    FIRN_ABC_KIND_POLYMESH,
+    FIRN_ABC_KIND_POINTS,
+    FIRN_ABC_KIND_FACESET,
+    FIRN_ABC_KIND_OTHER, // a schema that is not handled: curves, cameras, ...
 } firn_abc_kind;
 
 typedef struct firn_abc_object {
@@ -138,9 +138,9 @@ FIRN_API bool firn_abc_object_matches(const firn_abc *archive, int object, const
 // --- Properties ----------------------------------------------------------------------------------
 
 typedef enum firn_abc_property_kind {
-    FIRN_ABC_COMPOUND, // holds properties
-    FIRN_ABC_SCALAR,   // one value per sample
-    FIRN_ABC_ARRAY,    // any number of values per sample
+    FIRN_ABC_PROPERTY_COMPOUND, // holds properties
+    FIRN_ABC_PROPERTY_SCALAR,   // one value per sample
+    FIRN_ABC_PROPERTY_ARRAY,    // any number of values per sample
 } firn_abc_property_kind;
 
 typedef struct firn_abc_property {
@@ -263,9 +263,9 @@ FIRN_API void firn_abc_points_free(firn_abc_points *points);
 // --- Overview ------------------------------------------------------------------------------------
 
 typedef enum firn_abc_variance {
-    FIRN_ABC_CONSTANT,      // nothing changes
-    FIRN_ABC_HOMOGENEOUS,   // positions or transforms change
-    FIRN_ABC_HETEROGENEOUS, // counts or topology may change
+    FIRN_ABC_VARIANCE_CONSTANT,      // nothing changes
+    FIRN_ABC_VARIANCE_HOMOGENEOUS,   // positions or transforms change
+    FIRN_ABC_VARIANCE_HETEROGENEOUS, // counts or topology may change
 } firn_abc_variance;
 
 /// What an object holds over time, in its own space.
