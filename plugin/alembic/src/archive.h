@@ -16,6 +16,7 @@ typedef struct firn_abc_text_chunk firn_abc_text_chunk;
 typedef struct firn_abc_object_record {
     firn_abc_object info;
     uint64_t group; // child word
+    bool is_instance;
 } firn_abc_object_record;
 
 typedef struct firn_abc_property_record {

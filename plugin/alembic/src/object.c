@@ -145,8 +145,10 @@ static firn_result add_object(firn_abc *archive, const firn_abc_place *place, co
         FIRN_TRY(firn_abc_text(archive, place, next->parent > 0 ? parent->path : "",
                                (const unsigned char *)next->name, strlen(next->name), &info.path));
     }
-    archive->objects[archive->object_count++] =
-        (firn_abc_object_record){.info = info, .group = next->group};
+    char instance[4];
+    firn_abc_metadata_value(next->metadata, "isInstance", instance, sizeof instance);
+    archive->objects[archive->object_count++] = (firn_abc_object_record){
+        .info = info, .group = next->group, .is_instance = strcmp(instance, "1") == 0};
     return FIRN_OK;
 }
 

@@ -1,4 +1,4 @@
-#include "archive.h"
+#include "xform.h"
 
 #include "matrix.h"
 
@@ -142,11 +142,6 @@ static firn_abc_matrix interval_rate(const xform *x)
     return firn_abc_matrix_difference(&b, &a, 1.0 / ((high - low) * interval));
 }
 
-static bool wants_rate(const xform *x, const firn_abc_matrix *rate)
-{
-    return rate != NULL && x->bracket.inside;
-}
-
 // At a sample time the rates on both sides are averaged, as far as there are samples.
 static firn_result rate_at(const firn_abc *archive, const firn_abc_place *place, int ops,
                            int channels, const xform *x, firn_abc_matrix *rate)
@@ -174,8 +169,7 @@ static firn_result local_matrix(const firn_abc *archive, int object, double time
                                 firn_abc_matrix *matrix, firn_abc_matrix *rate, firn_error *error)
 {
     *matrix = firn_abc_matrix_identity();
-    if (rate != NULL)
-        *rate = (firn_abc_matrix){{0}};
+    *rate = (firn_abc_matrix){{0}};
     int inherits = firn_abc_property_find(archive, object, ".xform/.inherits");
     int ops = firn_abc_property_find(archive, object, ".xform/.ops");
     int channels = firn_abc_property_find(archive, object, ".xform/.vals");
@@ -187,7 +181,7 @@ static firn_result local_matrix(const firn_abc *archive, int object, double time
     firn_result result = read_parts(archive, &place, ops, channels, time, &x);
     if (result == FIRN_OK) {
         *matrix = evaluate(&x, x.bracket.mix);
-        if (wants_rate(&x, rate))
+        if (x.bracket.inside)
             result = rate_at(archive, &place, ops, channels, &x, rate);
     }
     xform_free(&x);
@@ -209,30 +203,50 @@ static firn_result inherits_at(const firn_abc *archive, int object, double time,
     return FIRN_OK;
 }
 
+// Appends the matrices of the Xforms from `first` up to and with `last`, -1 for the root.
+static firn_result climb(const firn_abc *archive, int first, int last, double time,
+                         firn_abc_moving_matrix *moving, bool *inherits, firn_error *error)
+{
+    for (int i = first; i >= 0 && *inherits; i = archive->objects[i].info.parent) {
+        if (archive->objects[i].info.kind == FIRN_ABC_KIND_XFORM) {
+            firn_abc_matrix local, local_rate;
+            FIRN_TRY(local_matrix(archive, i, time, &local, &local_rate, error));
+            // (A B)' = A' B + A B'
+            firn_abc_matrix carried = firn_abc_matrix_mul(&moving->rate, &local);
+            firn_abc_matrix own = firn_abc_matrix_mul(&moving->matrix, &local_rate);
+            for (int k = 0; k < 16; k++)
+                moving->rate.m[k] = carried.m[k] + own.m[k];
+            moving->matrix = firn_abc_matrix_mul(&moving->matrix, &local);
+            FIRN_TRY(inherits_at(archive, i, time, inherits, error));
+        }
+        if (i == last)
+            break;
+    }
+    return FIRN_OK;
+}
+
 firn_result firn_abc_world_matrix(const firn_abc *archive, int object, double time,
                                   firn_abc_matrix *matrix, firn_abc_matrix *rate, firn_error *error)
 {
-    *matrix = firn_abc_matrix_identity();
-    if (rate != NULL)
-        *rate = (firn_abc_matrix){{0}};
+    FIRN_ASSERT(object >= 0 && object < archive->object_count);
     firn_abc_place place = firn_abc_place_of(archive, object, -1, error);
     if (!isfinite(time))
         return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "the time is not a finite number");
+    firn_abc_moving_matrix moving = {.matrix = firn_abc_matrix_identity()};
     bool inherits = true;
-    for (int i = object; i >= 0 && inherits; i = archive->objects[i].info.parent) {
-        if (archive->objects[i].info.kind != FIRN_ABC_KIND_XFORM)
-            continue;
-        firn_abc_matrix local, local_rate;
-        FIRN_TRY(local_matrix(archive, i, time, &local, rate != NULL ? &local_rate : NULL, error));
-        if (rate != NULL) {
-            // (A B)' = A' B + A B'
-            firn_abc_matrix carried = firn_abc_matrix_mul(rate, &local);
-            firn_abc_matrix own = firn_abc_matrix_mul(matrix, &local_rate);
-            for (int k = 0; k < 16; k++)
-                rate->m[k] = carried.m[k] + own.m[k];
-        }
-        *matrix = firn_abc_matrix_mul(matrix, &local);
-        FIRN_TRY(inherits_at(archive, i, time, &inherits, error));
-    }
+    FIRN_TRY(climb(archive, object, -1, time, &moving, &inherits, error));
+    *matrix = moving.matrix;
+    if (rate != NULL)
+        *rate = moving.rate;
     return FIRN_OK;
+}
+
+firn_result firn_abc_instance_matrix(const firn_abc *archive, int object, int source, int instance,
+                                     double time, firn_abc_moving_matrix *moving, firn_error *error)
+{
+    *moving = (firn_abc_moving_matrix){.matrix = firn_abc_matrix_identity()};
+    bool inherits = true;
+    FIRN_TRY(climb(archive, object, source, time, moving, &inherits, error));
+    return climb(archive, archive->objects[instance].info.parent, -1, time, moving, &inherits,
+                 error);
 }

@@ -225,7 +225,8 @@ FIRN_API firn_result firn_abc_read_mesh(const firn_abc *archive, int object, dou
                                         firn_abc_mesh *mesh, firn_error *error);
 
 /// Every PolyMesh that the pattern selects, as one mesh in world space. Corners run
-/// counter-clockwise seen from outside; velocities include the motion of the transforms.
+/// counter-clockwise seen from outside; velocities include the motion of the transforms. Instances
+/// bring the meshes of what they stand for and are selected by their own paths.
 /// FIRN_ERR_NOT_FOUND when the pattern selects no mesh.
 FIRN_API firn_result firn_abc_read_world_mesh(const firn_abc *archive, const char *pattern,
                                               double time, firn_abc_mesh *mesh, firn_error *error);
