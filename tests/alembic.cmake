@@ -7,7 +7,7 @@ function(firn_abc_test name)
 endfunction()
 
 firn_abc_test(abc_fixtures SOURCES unit/abc_fixtures.c)
-firn_abc_test(abc_damage SOURCES unit/abc_damage.c)
+firn_abc_test(abc_damage SOURCES unit/abc_damage.c unit/abc_builder.c)
 firn_abc_test(abc_geometry SOURCES unit/abc_geometry.c unit/abc_builder.c)
 firn_abc_test(abc_structure SOURCES unit/abc_structure.c unit/abc_builder.c)
 

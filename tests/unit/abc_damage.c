@@ -1,10 +1,11 @@
 // Damaged archives give a clear error; none crashes, hangs or takes memory beyond its size.
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz/abc_walk.h"
-#include "unit/abc_support.h"
+#include "unit/abc_builder.h"
 
 #include "firn/file.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,6 +293,46 @@ static void file_that_shrinks_while_open_is_an_error(void **state)
     firn_free(bytes);
 }
 
+static void large_file_is_read_in_place(void **state)
+{
+    (void)state;
+    // Ten gibibytes, almost all of it a hole; the positions lie at the end.
+    const char *path = "abc_damage_large.abc";
+    const uint64_t far = (uint64_t)10 << 30;
+    static abc_builder b;
+    static const float position[] = {1, 2, 3};
+    static const uint64_t id = UINT64_MAX;
+    static const size_t one = 1;
+    const void *ids[] = {&id};
+    const uint64_t words[2] = {far | (uint64_t)1 << 63, (uint64_t)1 << 63};
+    abc_list geometry = {.count = 0}, objects = {.count = 0};
+    abc_builder_start(&b);
+    abc_list_property(&geometry, "P", "", 2, FIRN_ABC_POD_FLOAT32, 3, 1,
+                      abc_builder_group(&b, words, 2));
+    abc_list_array(&b, &geometry, ".pointIds", "", FIRN_ABC_POD_UINT64, 1, ids, &one, 1);
+    abc_list_schema_object(&b, &objects, "p", "AbcGeom_Points_v1", ".geom", &geometry, NULL);
+    abc_builder_finish(&b, abc_builder_object(&b, 0, &objects), 1.0);
+    const uint64_t size = 16 + sizeof position;
+    int descriptor = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    assert_true(pwrite(descriptor, b.bytes, b.size, 0) == (ssize_t)b.size);
+    assert_true(pwrite(descriptor, &size, 8, (off_t)far) == 8);
+    assert_true(pwrite(descriptor, position, sizeof position, (off_t)far + 24) == sizeof position);
+    close(descriptor);
+
+    meter m;
+    start_meter(&m, 0);
+    firn_abc *archive;
+    firn_abc_points points;
+    assert_int_equal(firn_abc_open(path, &archive, NULL), FIRN_OK);
+    assert_int_equal(firn_abc_read_points(archive, 1, 0.0, &points, NULL), FIRN_OK);
+    assert_int_equal(points.count, 1);
+    assert_true(points.position[0].z == 3.0f && points.id[0] == UINT64_MAX);
+    firn_abc_points_free(&points);
+    firn_abc_close(archive);
+    assert_true(stop_meter(&m) < 1 << 20);
+    remove(path);
+}
+
 static void what_is_no_file_is_named(void **state)
 {
     (void)state;
@@ -313,6 +354,7 @@ int main(void)
         cmocka_unit_test(archives_with_a_changed_byte_do_no_harm),
         cmocka_unit_test(running_out_of_memory_is_an_error),
         cmocka_unit_test(file_that_shrinks_while_open_is_an_error),
+        cmocka_unit_test(large_file_is_read_in_place),
         cmocka_unit_test(what_is_no_file_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
