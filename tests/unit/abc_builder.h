@@ -4,7 +4,7 @@
 
 #include "unit/abc_support.h"
 
-enum { ABC_BUILDER_SIZE = 1 << 18, ABC_BUILDER_ITEMS = 64 };
+enum { ABC_BUILDER_SIZE = 1 << 19, ABC_BUILDER_ITEMS = 64 };
 
 typedef struct abc_builder {
     unsigned char bytes[ABC_BUILDER_SIZE];

@@ -188,6 +188,35 @@ static void damaged_archives_get_the_answer_of_their_list(void **state)
     json_decref(list);
 }
 
+// Where several checks could speak, the one that knows the cause does.
+static void damage_is_named_by_its_cause(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *words;
+    } cases[] = {
+        {"array_not_multiple", "20 bytes, but a value takes 12"},
+        {"compound_cycle", "'.geom': it contains itself"},
+        {"group_cycle_self", "'p' contains itself"},
+        {"group_cycle_ancestor", "'static_cube' contains itself"},
+        {"num_samples_huge", "4 parts of its samples are stored instead of 510"},
+        {"unfrozen", "not finished"},
+        {"hdf5_magic", "HDF5"},
+        {"data_size_below_key", "8 bytes"},
+        {"time_count_zero", "time sampling"},
+    };
+    for (size_t i = 0; i < FIRN_COUNT(cases); i++) {
+        char name[128];
+        size_t size;
+        snprintf(name, sizeof name, "corrupt/%s", cases[i].file);
+        unsigned char *bytes = load(name, &size);
+        abc_walk_report report = read_all(bytes, size, name);
+        if (strstr(report.error.message, cases[i].words) == NULL)
+            fail_msg("%s", report.error.message);
+        firn_free(bytes);
+    }
+}
+
 static void truncated_archives_are_refused(void **state)
 {
     (void)state;
@@ -350,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sound_archives_read_without_complaint),
         cmocka_unit_test(damaged_archives_get_the_answer_of_their_list),
+        cmocka_unit_test(damage_is_named_by_its_cause),
         cmocka_unit_test(truncated_archives_are_refused),
         cmocka_unit_test(archives_with_a_changed_byte_do_no_harm),
         cmocka_unit_test(running_out_of_memory_is_an_error),

@@ -111,6 +111,14 @@ static void stored_velocities_are_preferred(void **state)
     assert_int_equal(stored.count, mesh.vertex_count);
     assert_memory_equal(stored.values, mesh.velocity, stored.bytes);
     firn_abc_mesh_free(&mesh);
+    firn_abc_array next;
+    assert_int_equal(firn_abc_read(archive, velocities, 5, &next, NULL), FIRN_OK);
+    mesh = world_mesh(archive, "blob", 5.25 / 24.0);
+    const firn_vec3 *a = stored.values, *b = next.values;
+    for (size_t i = 0; i < mesh.vertex_count; i++)
+        assert_near_vec(mesh.velocity[i], firn_lerp(a[i], b[i], 0.25f), 1e-5);
+    firn_abc_mesh_free(&mesh);
+    firn_abc_array_free(&next);
     firn_abc_array_free(&stored);
     firn_abc_close(archive);
 }
@@ -157,6 +165,24 @@ static void mesh_of_changing_topology_moves_by_its_velocities(void **state)
     mesh = world_mesh(archive, NULL, 0.75);
     assert_near_vec(mesh.position[1], firn_vec(1, 0, 0), 0.0);
     assert_near_vec(mesh.velocity[1], firn_vec(0, 0, 0), 0.0);
+    firn_abc_mesh_free(&mesh);
+    firn_abc_close(archive);
+}
+
+static void positions_that_are_no_numbers_are_refused(void **state)
+{
+    (void)state;
+    static abc_builder b;
+    build_changing_mesh(&b, false);
+    // The first block of the file is the first sample of P: 8 bytes of size, 16 of key.
+    const float nan = NAN;
+    memcpy(b.bytes + 16 + 8 + 16 + 4, &nan, sizeof nan);
+    firn_abc *archive = abc_builder_open(&b);
+    firn_abc_mesh mesh;
+    firn_error error;
+    assert_int_equal(firn_abc_read_mesh(archive, 1, 0.0, &mesh, &error), FIRN_ERR_FORMAT);
+    assert_non_null(strstr(error.message, "position 0"));
+    assert_int_equal(firn_abc_read_mesh(archive, 1, 1.0, &mesh, &error), FIRN_OK);
     firn_abc_mesh_free(&mesh);
     firn_abc_close(archive);
 }
@@ -273,6 +299,20 @@ static void rigid_matrix_stays_rigid_between_samples(void **state)
     }
 }
 
+static void rotations_take_the_short_way(void **state)
+{
+    (void)state;
+    const double axis[3] = {0.2, -1.0, 0.4};
+    for (double start = 0.0; start < 360.0; start += 30.0) {
+        firn_abc_matrix from = firn_abc_matrix_rotate(axis, start);
+        firn_abc_matrix to = firn_abc_matrix_rotate(axis, start + 100.0);
+        firn_abc_matrix mixed = firn_abc_matrix_mix(&from, &to, 0.5);
+        firn_abc_matrix expected = firn_abc_matrix_rotate(axis, start + 50.0);
+        for (int i = 0; i < 16; i++)
+            assert_near(mixed.m[i], expected.m[i], 1e-12);
+    }
+}
+
 static void stretched_and_mirrored_matrices_mix_by_their_parts(void **state)
 {
     (void)state;
@@ -377,6 +417,28 @@ static void particles_with_other_ids_move_by_their_velocities(void **state)
     firn_abc_close(archive);
 }
 
+static void particles_without_ids_keep_their_order(void **state)
+{
+    (void)state;
+    static abc_builder b;
+    static const float p0[] = {0, 0, 0}, p1[] = {0, 4, 0};
+    static const size_t ones[] = {1, 1};
+    const void *p[] = {p0, p1};
+    abc_list geometry = {.count = 0}, objects = {.count = 0};
+    abc_builder_start(&b);
+    abc_list_array(&b, &geometry, "P", "", FIRN_ABC_POD_FLOAT32, 3, p, ones, 2);
+    abc_list_schema_object(&b, &objects, "p", "AbcGeom_Points_v1", ".geom", &geometry, NULL);
+    abc_builder_finish(&b, abc_builder_object(&b, 0, &objects), 2.0);
+    firn_abc *archive = abc_builder_open(&b);
+    firn_abc_points points = read_points(archive, "/p", 0.5);
+    assert_null(points.id);
+    assert_null(points.width);
+    assert_near_vec(points.position[0], firn_vec(0, 1, 0), 1e-6);
+    assert_near_vec(points.velocity[0], firn_vec(0, 2, 0), 1e-6);
+    firn_abc_points_free(&points);
+    firn_abc_close(archive);
+}
+
 static const firn_abc_attribute *find_attribute(const firn_abc_points *points, const char *name)
 {
     for (int i = 0; i < points->attribute_count; i++)
@@ -460,15 +522,18 @@ int main(void)
         cmocka_unit_test(velocity_at_a_sample_is_the_mean_of_both_sides),
         cmocka_unit_test(stored_velocities_are_preferred),
         cmocka_unit_test(mesh_of_changing_topology_moves_by_its_velocities),
+        cmocka_unit_test(positions_that_are_no_numbers_are_refused),
         cmocka_unit_test(world_faces_look_outward),
         cmocka_unit_test(selection_by_path_and_name),
         cmocka_unit_test(several_meshes_become_one),
         cmocka_unit_test(world_velocity_is_the_slope_of_world_position),
         cmocka_unit_test(rigid_matrix_stays_rigid_between_samples),
+        cmocka_unit_test(rotations_take_the_short_way),
         cmocka_unit_test(stretched_and_mirrored_matrices_mix_by_their_parts),
         cmocka_unit_test(parents_move_their_children_unless_refused),
         cmocka_unit_test(particles_with_the_same_ids_are_interpolated),
         cmocka_unit_test(particles_with_other_ids_move_by_their_velocities),
+        cmocka_unit_test(particles_without_ids_keep_their_order),
         cmocka_unit_test(particles_bring_their_attributes),
         cmocka_unit_test(one_width_serves_all_points),
         cmocka_unit_test(wrong_questions_are_arguments),

@@ -118,6 +118,38 @@ static void metadata_values_are_found_by_key(void **state)
     assert_string_equal(value, "");
 }
 
+// A file is read through 16 pages of 16384 bytes; what lies across the border of the last one must
+// come out whole.
+static void file_and_memory_read_the_same(void **state)
+{
+    (void)state;
+    static const unsigned char padding[16 * 16384] = {0};
+    const char *path = "abc_structure_pages.abc";
+    for (size_t shift = 0; shift < 400; shift += 5) {
+        abc_list children = {.count = 0};
+        abc_builder_start(&built);
+        abc_builder_data(&built, padding, sizeof padding - 24 - shift);
+        for (int i = 0; i < 12; i++)
+            abc_list_object(&children, (const char[]){(char)('a' + i), 'b', '\0'}, "key=value", 0);
+        abc_builder_finish(&built, abc_builder_object(&built, 0, &children), 1.0);
+        FILE *file = fopen(path, "wb");
+        assert_int_equal(fwrite(built.bytes, 1, built.size, file), built.size);
+        fclose(file);
+        firn_abc *archive;
+        firn_error error = {0};
+        if (firn_abc_open(path, &archive, &error) != FIRN_OK)
+            fail_msg("%s", error.message);
+        assert_int_equal(firn_abc_object_count(archive), 13);
+        for (int i = 0; i < 12; i++) {
+            const firn_abc_object *object = firn_abc_object_at(archive, i + 1);
+            assert_string_equal(object->name, ((const char[]){(char)('a' + i), 'b', '\0'}));
+            assert_string_equal(object->metadata, "key=value");
+        }
+        firn_abc_close(archive);
+    }
+    remove(path);
+}
+
 // --- Strings and indexed parameters --------------------------------------------------------------
 
 // The root object gets `names`, an array of strings, and `tags`, the same through indices.
@@ -436,6 +468,7 @@ int main(void)
         cmocka_unit_test(compounds_nest_to_a_limit),
         cmocka_unit_test(names_with_slashes_are_refused),
         cmocka_unit_test(metadata_values_are_found_by_key),
+        cmocka_unit_test(file_and_memory_read_the_same),
         cmocka_unit_test(strings_are_counted_by_their_dimensions),
         cmocka_unit_test(strings_without_end_are_refused),
         cmocka_unit_test(indices_outside_the_values_are_refused),
