@@ -3,6 +3,7 @@
 #include "archive.h"
 
 #include <math.h>
+#include <string.h>
 
 firn_abc_matrix firn_abc_matrix_identity(void)
 {
@@ -196,10 +197,19 @@ firn_abc_matrix firn_abc_matrix_mix(const firn_abc_matrix *a, const firn_abc_mat
     return mixed;
 }
 
+bool firn_abc_is_at_rest(const firn_abc_matrix *matrix, const firn_abc_matrix *rate)
+{
+    static const firn_abc_matrix zero = {{0}};
+    firn_abc_matrix unit = firn_abc_matrix_identity();
+    return memcmp(matrix, &unit, sizeof unit) == 0 && memcmp(rate, &zero, sizeof zero) == 0;
+}
+
 void firn_abc_to_world(const firn_abc_matrix *matrix, const firn_abc_matrix *rate, size_t count,
                        firn_vec3 *position, firn_vec3 *velocity)
 {
     const double *m = matrix->m, *r = rate->m;
+    if (firn_abc_is_at_rest(matrix, rate))
+        return;
     for (size_t i = 0; i < count; i++) {
         double p[3] = {position[i].x, position[i].y, position[i].z};
         double v[3] = {velocity[i].x, velocity[i].y, velocity[i].z};

@@ -18,6 +18,9 @@ firn_abc_matrix firn_abc_matrix_rotate(const double axis[3], double degrees);
 /// its shape. Element by element where a matrix has no rotation in it.
 firn_abc_matrix firn_abc_matrix_mix(const firn_abc_matrix *a, const firn_abc_matrix *b, double mix);
 
+/// True for the identity that does not change.
+bool firn_abc_is_at_rest(const firn_abc_matrix *matrix, const firn_abc_matrix *rate);
+
 /// Determinant of the upper 3x3 part: negative when it mirrors.
 double firn_abc_matrix_det(const firn_abc_matrix *a);
 

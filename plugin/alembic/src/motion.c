@@ -1,5 +1,6 @@
 #include "motion.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,9 +20,33 @@ firn_result firn_abc_check_query(const firn_abc *archive, int object, firn_abc_k
 firn_result firn_abc_check_finite(const firn_abc_place *place, const firn_vec3 *position,
                                   size_t count)
 {
+    // Without a branch per point, so that the loop vectorizes.
+    int broken = 0;
     for (size_t i = 0; i < count; i++)
+        broken |= !(fabsf(position[i].x) <= FLT_MAX) | !(fabsf(position[i].y) <= FLT_MAX) |
+                  !(fabsf(position[i].z) <= FLT_MAX);
+    for (size_t i = 0; i < count && broken; i++)
         if (!firn_vec_is_finite(position[i]))
             return firn_abc_fail(place, FIRN_ERR_FORMAT, "position %zu is not finite", i);
+    return FIRN_OK;
+}
+
+static firn_result find_velocity(const firn_abc *archive, firn_abc_motion *motion,
+                                 firn_error *error)
+{
+    size_t points = 0, stored = 0;
+    if (motion->velocities < 0)
+        return FIRN_OK;
+    uint32_t index = firn_abc_index_at(archive, motion->velocities, motion->bracket.before_time);
+    FIRN_TRY(
+        firn_abc_sample_size(archive, motion->positions, motion->bracket.before, &points, error));
+    FIRN_TRY(firn_abc_sample_size(archive, motion->velocities, index, &stored, error));
+    // No velocities at all stands for "not known at this sample".
+    firn_abc_place place = firn_abc_place_of(archive, motion->object, motion->velocities, error);
+    if (stored != points && stored != 0)
+        return firn_abc_fail(&place, FIRN_ERR_FORMAT, "it has %zu values for %zu points", stored,
+                             points);
+    motion->has_velocity = stored > 0;
     return FIRN_OK;
 }
 
@@ -36,12 +61,20 @@ firn_result firn_abc_motion_find(const firn_abc *archive, int object, double tim
         return firn_abc_fail(&place, FIRN_ERR_FORMAT, "it has no positions (.geom/P)");
     }
     motion->bracket = firn_abc_bracket_at(archive, motion->positions, time);
-    return FIRN_OK;
+    return find_velocity(archive, motion, error);
+}
+
+bool firn_abc_motion_wants_next(const firn_abc_motion *motion)
+{
+    const firn_abc_bracket *bracket = &motion->bracket;
+    return bracket->inside && bracket->after != bracket->before &&
+           (bracket->mix > 0.0 || !motion->has_velocity);
 }
 
 bool firn_abc_motion_wants_previous(const firn_abc_motion *motion)
 {
-    return motion->bracket.inside && motion->bracket.mix <= 0.0 && motion->bracket.before > 0;
+    const firn_abc_bracket *bracket = &motion->bracket;
+    return bracket->inside && bracket->mix <= 0.0 && bracket->before > 0 && !motion->has_velocity;
 }
 
 double firn_abc_motion_previous_time(const firn_abc *archive, const firn_abc_motion *motion)
@@ -90,23 +123,11 @@ static firn_result read_other(const firn_abc *archive, const firn_abc_motion *mo
 }
 
 static firn_result read_velocities(const firn_abc *archive, const firn_abc_motion *motion,
-                                   double time, size_t count, firn_abc_array *velocities,
-                                   firn_error *error)
+                                   double time, firn_abc_array *velocities, firn_error *error)
 {
-    *velocities = (firn_abc_array){0};
-    if (motion->velocities < 0)
-        return FIRN_OK;
     uint32_t index = firn_abc_index_at(archive, motion->velocities, time);
-    FIRN_TRY(firn_abc_read_typed(archive, motion->velocities, index, FIRN_ABC_POD_FLOAT32, 3,
-                                 velocities, error));
-    // No velocities at all stands for "not known at this sample".
-    if (velocities->count == count || velocities->count == 0)
-        return FIRN_OK;
-    firn_abc_place place = firn_abc_place_of(archive, motion->object, motion->velocities, error);
-    firn_result result = firn_abc_fail(&place, FIRN_ERR_FORMAT, "it has %zu values for %zu points",
-                                       velocities->count, count);
-    firn_abc_array_free(velocities);
-    return result;
+    return firn_abc_read_typed(archive, motion->velocities, index, FIRN_ABC_POD_FLOAT32, 3,
+                               velocities, error);
 }
 
 static void mix_vectors(firn_vec3 *a, const firn_vec3 *b, size_t count, double mix)
@@ -130,8 +151,8 @@ static double inverse(double seconds)
 
 // Between two samples.
 static firn_result advance(const firn_abc *archive, const firn_abc_motion *motion,
-                           firn_vec3 *position, firn_vec3 *velocity, bool has_velocity,
-                           size_t count, firn_error *error)
+                           firn_vec3 *position, firn_vec3 *velocity, size_t count,
+                           firn_error *error)
 {
     const firn_abc_bracket *bracket = &motion->bracket;
     if (!motion->has_next) {
@@ -141,11 +162,10 @@ static firn_result advance(const firn_abc *archive, const firn_abc_motion *motio
     }
     firn_abc_array next = {0}, next_velocity = {0};
     firn_result result = read_other(archive, motion, bracket->after, count, &next, error);
-    if (result == FIRN_OK && has_velocity)
-        result =
-            read_velocities(archive, motion, bracket->after_time, count, &next_velocity, error);
+    if (result == FIRN_OK && motion->has_velocity)
+        result = read_velocities(archive, motion, bracket->after_time, &next_velocity, error);
     if (result == FIRN_OK && next.values != NULL) {
-        if (!has_velocity)
+        if (!motion->has_velocity)
             add_difference(velocity, position, next.values, count,
                            inverse(bracket->after_time - bracket->before_time));
         mix_vectors(position, next.values, count, bracket->mix);
@@ -184,18 +204,32 @@ static firn_result difference(const firn_abc *archive, const firn_abc_motion *mo
     return FIRN_OK;
 }
 
+static firn_result start_velocity(const firn_abc *archive, const firn_abc_motion *motion,
+                                  size_t count, firn_vec3 **velocity, firn_error *error)
+{
+    if (motion->has_velocity) {
+        firn_abc_array stored;
+        FIRN_TRY(read_velocities(archive, motion, motion->bracket.before_time, &stored, error));
+        *velocity = stored.values;
+        if (stored.count == count)
+            return FIRN_OK;
+        firn_abc_place place = firn_abc_place_of(archive, motion->object, -1, error);
+        return firn_abc_fail(&place, FIRN_ERR_FORMAT, "the file changed while being read");
+    }
+    // The product cannot overflow: as many positions are in memory.
+    *velocity = firn_alloc_zero(count * sizeof **velocity);
+    if (*velocity != NULL)
+        return FIRN_OK;
+    firn_abc_place place = firn_abc_place_of(archive, motion->object, motion->positions, error);
+    return firn_abc_fail_memory(&place, count * sizeof **velocity);
+}
+
 static firn_result move(const firn_abc *archive, const firn_abc_motion *motion, firn_vec3 *position,
                         firn_vec3 *velocity, size_t count, firn_error *error)
 {
-    firn_abc_array stored;
-    FIRN_TRY(read_velocities(archive, motion, motion->bracket.before_time, count, &stored, error));
-    bool has_velocity = stored.count == count;
-    if (has_velocity)
-        memcpy(velocity, stored.values, stored.bytes);
-    firn_abc_array_free(&stored);
     if (motion->bracket.mix > 0.0)
-        return advance(archive, motion, position, velocity, has_velocity, count, error);
-    if (has_velocity)
+        return advance(archive, motion, position, velocity, count, error);
+    if (motion->has_velocity)
         return FIRN_OK;
     return difference(archive, motion, position, velocity, count, error);
 }
@@ -212,11 +246,8 @@ firn_result firn_abc_motion_read(const firn_abc *archive, const firn_abc_motion 
     if (sample.count == 0)
         return FIRN_OK;
     firn_abc_place place = firn_abc_place_of(archive, motion->object, motion->positions, error);
-    firn_vec3 *moved = sample.values;
-    firn_vec3 *speed = firn_alloc_zero(sample.bytes);
-    firn_result result = FIRN_OK;
-    if (speed == NULL)
-        result = firn_abc_fail_memory(&place, sample.bytes);
+    firn_vec3 *moved = sample.values, *speed = NULL;
+    firn_result result = start_velocity(archive, motion, sample.count, &speed, error);
     if (result == FIRN_OK)
         result = move(archive, motion, moved, speed, sample.count, error);
     if (result == FIRN_OK)

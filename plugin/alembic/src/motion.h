@@ -9,15 +9,19 @@ typedef struct firn_abc_motion {
     int positions;  // property
     int velocities; // property, or -1
     firn_abc_bracket bracket;
-    bool has_next;     // the sample after has the same points in the same order
-    bool has_previous; // so has the one before; only asked when wants_previous
+    bool has_velocity; // velocities are stored for the sample before
+    bool has_next;     // the sample after has the same points; filled in when wants_next
+    bool has_previous; // so has the one before; filled in when wants_previous
 } firn_abc_motion;
 
 /// Finds the properties of an object and the samples around a time.
 firn_result firn_abc_motion_find(const firn_abc *archive, int object, double time,
                                  firn_abc_motion *motion, firn_error *error);
 
-/// True when the velocity depends on the sample before `bracket.before`.
+/// True when the result depends on sample `bracket.after`.
+bool firn_abc_motion_wants_next(const firn_abc_motion *motion);
+
+/// True when the result depends on the sample before `bracket.before`.
 bool firn_abc_motion_wants_previous(const firn_abc_motion *motion);
 
 /// When sample `before - 1` was taken (s); there must be one.

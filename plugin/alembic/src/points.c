@@ -20,7 +20,7 @@ static firn_result link_samples(const firn_abc *archive, int ids, firn_abc_motio
     const firn_abc_bracket *bracket = &motion->bracket;
     size_t count = 0, other = 0;
     FIRN_TRY(firn_abc_sample_size(archive, motion->positions, bracket->before, &count, error));
-    if (bracket->inside && bracket->after != bracket->before) {
+    if (firn_abc_motion_wants_next(motion)) {
         FIRN_TRY(firn_abc_sample_size(archive, motion->positions, bracket->after, &other, error));
         if (other == count)
             FIRN_TRY(same_ids(archive, ids, bracket->before_time, bracket->after_time,
@@ -107,6 +107,20 @@ static firn_result read_ids(const firn_abc *archive, int ids, const firn_abc_mot
     return FIRN_OK;
 }
 
+// Repeats the only value of an array of floats.
+static firn_result spread(const firn_abc *archive, int property, size_t count,
+                          firn_abc_array *array, firn_error *error)
+{
+    float *all = firn_abc_alloc_array(count, sizeof *all);
+    for (size_t i = 0; i < count && all != NULL; i++)
+        all[i] = *(const float *)array->values;
+    firn_abc_array_free(array);
+    array->values = all;
+    firn_abc_place place =
+        firn_abc_place_of(archive, archive->properties[property].info.object, property, error);
+    return all != NULL ? FIRN_OK : firn_abc_fail_memory(&place, count * sizeof *all);
+}
+
 // Widths grow with the space that the points are in; one width may stand for all points.
 static firn_result read_widths(const firn_abc *archive, const firn_abc_motion *motion,
                                double world_scale, firn_abc_points *points, firn_error *error)
@@ -124,16 +138,14 @@ static firn_result read_widths(const firn_abc *archive, const firn_abc_motion *m
     if (array.pod != FIRN_ABC_POD_FLOAT32 || array.extent != 1 ||
         (array.count != points->count && array.count != 1)) {
         result = fail_count(archive, widths, array.count, points->count, error);
-    } else {
-        points->width = firn_abc_alloc_array(points->count, sizeof *points->width);
-        firn_abc_place place = firn_abc_place_of(archive, motion->object, widths, error);
-        if (points->width == NULL)
-            result = firn_abc_fail_memory(&place, points->count * sizeof *points->width);
+        firn_abc_array_free(&array);
+        return result;
     }
-    const float *width = array.values;
-    for (size_t i = 0; i < points->count && result == FIRN_OK; i++)
-        points->width[i] = (float)world_scale * width[array.count == 1 ? 0 : i];
-    firn_abc_array_free(&array);
+    if (array.count == 1)
+        result = spread(archive, widths, points->count, &array, error);
+    points->width = array.values;
+    for (size_t i = 0; i < points->count && result == FIRN_OK && world_scale != 1.0; i++)
+        points->width[i] *= (float)world_scale;
     return result;
 }
 
@@ -190,7 +202,8 @@ static firn_result read_all(const firn_abc *archive, firn_abc_motion *motion, do
     FIRN_TRY(firn_abc_world_matrix(archive, motion->object, time, &matrix, &rate, error));
     firn_abc_to_world(&matrix, &rate, points->count, points->position, points->velocity);
     firn_abc_place place = firn_abc_place_of(archive, motion->object, -1, error);
-    FIRN_TRY(firn_abc_check_finite(&place, points->position, points->count));
+    if (!firn_abc_is_at_rest(&matrix, &rate))
+        FIRN_TRY(firn_abc_check_finite(&place, points->position, points->count));
     double world_scale = cbrt(fabs(firn_abc_matrix_det(&matrix)));
     FIRN_TRY(read_widths(archive, motion, world_scale, points, error));
     return read_attributes(archive, motion, points, error);

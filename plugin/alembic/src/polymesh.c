@@ -33,7 +33,7 @@ static firn_result link_samples(const firn_abc *archive, parts *mesh, firn_error
 {
     firn_abc_motion *motion = &mesh->motion;
     const firn_abc_bracket *bracket = &motion->bracket;
-    if (bracket->inside && bracket->after != bracket->before)
+    if (firn_abc_motion_wants_next(motion))
         FIRN_TRY(same_topology(archive, mesh, bracket->before_time, bracket->after_time,
                                &motion->has_next, error));
     if (firn_abc_motion_wants_previous(motion))
