@@ -10,6 +10,10 @@ firn_abc_test(abc_fixtures SOURCES unit/abc_fixtures.c)
 firn_abc_test(abc_damage SOURCES unit/abc_damage.c unit/abc_builder.c)
 firn_abc_test(abc_geometry SOURCES unit/abc_geometry.c unit/abc_builder.c)
 firn_abc_test(abc_structure SOURCES unit/abc_structure.c unit/abc_builder.c)
+find_package(Threads REQUIRED)
+firn_abc_test(abc_threads SOURCES unit/abc_threads.c)
+target_link_libraries(abc_threads PRIVATE Threads::Threads)
+set_property(TEST abc_threads APPEND PROPERTY LABELS tsan)
 
 # The fuzzer starts from the fixtures and from the inputs that once found a fault. With clang it runs
 # for a few seconds; otherwise, or under another sanitizer than it needs, it replays them.
