@@ -50,7 +50,7 @@ static inline void abc_walk_geometry(const firn_abc *archive, int object, double
 {
     const firn_abc_object *info = firn_abc_object_at(archive, object);
     firn_error error;
-    if (info->kind == FIRN_ABC_KIND_POLYMESH) {
+    if (info->kind == FIRN_ABC_KIND_POLYMESH || info->kind == FIRN_ABC_KIND_SUBD) {
         firn_abc_mesh mesh;
         abc_walk_note(report, object, firn_abc_read_mesh(archive, object, time, &mesh, &error),
                       &error);

@@ -400,7 +400,7 @@ static void check_samplings(const fixture *f)
 static void check_fixture(const char *name)
 {
     // The list of expectations does not name face sets.
-    static const char *const schemas[] = {"none", "Xform", "PolyMesh", "Points", "none"};
+    static const char *const schemas[] = {"none", "Xform", "PolyMesh", "SubD", "Points", "none"};
     fixture f = open_fixture(name);
     assert_int_equal(firn_abc_library_version(f.archive), (int)number(f.json, "libraryVersion"));
     check_metadata(firn_abc_metadata(f.archive), json_object_get(f.json, "archiveMetadata"));

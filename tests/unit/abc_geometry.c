@@ -124,7 +124,7 @@ static void stored_velocities_are_preferred(void **state)
 }
 
 // A triangle, then a quad; frames of one second; the second frame moves.
-static void build_changing_mesh(abc_builder *b, bool with_velocities)
+static void build_changing_mesh(abc_builder *b, bool with_velocities, const char *schema)
 {
     static const float p0[] = {0, 0, 0, 1, 0, 0, 0, 1, 0}, v0[] = {2, 0, 0, 2, 0, 0, 0, 4, 0};
     static const float p1[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0}, v1[12] = {0};
@@ -139,7 +139,7 @@ static void build_changing_mesh(abc_builder *b, bool with_velocities)
     if (with_velocities)
         abc_list_array(b, &geometry, ".velocities", "", FIRN_ABC_POD_FLOAT32, 3, v, point_counts,
                        2);
-    abc_list_schema_object(b, &objects, "m", "AbcGeom_PolyMesh_v1", ".geom", &geometry, NULL);
+    abc_list_schema_object(b, &objects, "m", schema, ".geom", &geometry, NULL);
     abc_builder_finish(b, abc_builder_object(b, 0, &objects), 1.0);
 }
 
@@ -147,7 +147,7 @@ static void mesh_of_changing_topology_moves_by_its_velocities(void **state)
 {
     (void)state;
     static abc_builder b;
-    build_changing_mesh(&b, true);
+    build_changing_mesh(&b, true, "AbcGeom_PolyMesh_v1");
     firn_abc *archive = abc_builder_open(&b);
     firn_abc_mesh mesh = world_mesh(archive, NULL, 0.25);
     assert_int_equal(mesh.vertex_count, 3);
@@ -160,7 +160,7 @@ static void mesh_of_changing_topology_moves_by_its_velocities(void **state)
     firn_abc_mesh_free(&mesh);
     firn_abc_close(archive);
 
-    build_changing_mesh(&b, false);
+    build_changing_mesh(&b, false, "AbcGeom_PolyMesh_v1");
     archive = abc_builder_open(&b);
     mesh = world_mesh(archive, NULL, 0.75);
     assert_near_vec(mesh.position[1], firn_vec(1, 0, 0), 0.0);
@@ -173,7 +173,7 @@ static void positions_that_are_no_numbers_are_refused(void **state)
 {
     (void)state;
     static abc_builder b;
-    build_changing_mesh(&b, false);
+    build_changing_mesh(&b, false, "AbcGeom_PolyMesh_v1");
     // The first block of the file is the first sample of P: 8 bytes of size, 16 of key.
     const float nan = NAN;
     memcpy(b.bytes + 16 + 8 + 16 + 4, &nan, sizeof nan);
@@ -187,11 +187,25 @@ static void positions_that_are_no_numbers_are_refused(void **state)
     firn_abc_close(archive);
 }
 
+static void cage_of_a_subdivision_surface_is_a_mesh(void **state)
+{
+    (void)state;
+    static abc_builder b;
+    build_changing_mesh(&b, false, "AbcGeom_SubD_v1");
+    firn_abc *archive = abc_builder_open(&b);
+    assert_int_equal(firn_abc_object_at(archive, 1)->kind, FIRN_ABC_KIND_SUBD);
+    firn_abc_mesh mesh = world_mesh(archive, NULL, 0.0);
+    assert_int_equal(mesh.vertex_count, 3);
+    assert_int_equal(mesh.face_count, 1);
+    firn_abc_mesh_free(&mesh);
+    firn_abc_close(archive);
+}
+
 static void world_faces_look_outward(void **state)
 {
     (void)state;
     static abc_builder b;
-    build_changing_mesh(&b, false);
+    build_changing_mesh(&b, false, "AbcGeom_PolyMesh_v1");
     firn_abc *archive = abc_builder_open(&b);
     firn_abc_mesh stored, world = world_mesh(archive, NULL, 0.0);
     assert_int_equal(firn_abc_read_mesh(archive, 1, 0.0, &stored, NULL), FIRN_OK);
@@ -523,6 +537,7 @@ int main(void)
         cmocka_unit_test(stored_velocities_are_preferred),
         cmocka_unit_test(mesh_of_changing_topology_moves_by_its_velocities),
         cmocka_unit_test(positions_that_are_no_numbers_are_refused),
+        cmocka_unit_test(cage_of_a_subdivision_surface_is_a_mesh),
         cmocka_unit_test(world_faces_look_outward),
         cmocka_unit_test(selection_by_path_and_name),
         cmocka_unit_test(several_meshes_become_one),

@@ -152,8 +152,11 @@ firn_result firn_abc_check_finite(const firn_abc_place *place, const firn_vec3 *
 void firn_abc_to_world(const firn_abc_matrix *matrix, const firn_abc_matrix *rate, size_t count,
                        firn_vec3 *position, firn_vec3 *velocity);
 
-/// Fails unless time is finite and object exists and is of the kind.
-firn_result firn_abc_check_query(const firn_abc *archive, int object, firn_abc_kind kind,
-                                 double time, firn_error *error);
+/// True for objects with vertices and faces.
+bool firn_abc_is_mesh(const firn_abc *archive, int object);
+
+/// Fails unless time is finite and the object is what is asked for: `what` names it.
+firn_result firn_abc_check_query(const firn_abc *archive, int object, bool is_kind,
+                                 const char *what, double time, firn_error *error);
 
 #endif

@@ -107,7 +107,7 @@ firn_result firn_abc_summarize(const firn_abc *archive, int object, firn_abc_sum
     FIRN_ASSERT(object >= 0 && object < archive->object_count);
     *summary = (firn_abc_summary){0};
     firn_abc_kind kind = archive->objects[object].info.kind;
-    if (kind == FIRN_ABC_KIND_POLYMESH || kind == FIRN_ABC_KIND_POINTS)
+    if (firn_abc_is_mesh(archive, object) || kind == FIRN_ABC_KIND_POINTS)
         return summarize_geometry(archive, object, kind, summary, error);
     if (kind == FIRN_ABC_KIND_XFORM) {
         span_samples(archive, firn_abc_property_find(archive, object, ".xform/.inherits"), summary);

@@ -4,16 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-firn_result firn_abc_check_query(const firn_abc *archive, int object, firn_abc_kind kind,
-                                 double time, firn_error *error)
+bool firn_abc_is_mesh(const firn_abc *archive, int object)
 {
-    FIRN_ASSERT(object >= 0 && object < archive->object_count);
+    firn_abc_kind kind = firn_abc_object_at(archive, object)->kind;
+    return kind == FIRN_ABC_KIND_POLYMESH || kind == FIRN_ABC_KIND_SUBD;
+}
+
+firn_result firn_abc_check_query(const firn_abc *archive, int object, bool is_kind,
+                                 const char *what, double time, firn_error *error)
+{
     firn_abc_place place = firn_abc_place_of(archive, object, -1, error);
     if (!isfinite(time))
         return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "the time is not a finite number");
-    if (archive->objects[object].info.kind != kind)
-        return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "it is not a %s object",
-                             kind == FIRN_ABC_KIND_POINTS ? "Points" : "PolyMesh");
+    if (!is_kind)
+        return firn_abc_fail(&place, FIRN_ERR_ARGUMENT, "it is not a %s", what);
     return FIRN_OK;
 }
 

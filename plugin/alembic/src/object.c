@@ -24,6 +24,7 @@ static firn_abc_kind kind_of(const char *metadata)
     } kinds[] = {
         {OGAWA_SCHEMA_XFORM, FIRN_ABC_KIND_XFORM},
         {OGAWA_SCHEMA_POLYMESH, FIRN_ABC_KIND_POLYMESH},
+        {OGAWA_SCHEMA_SUBD, FIRN_ABC_KIND_SUBD},
         {OGAWA_SCHEMA_POINTS, FIRN_ABC_KIND_POINTS},
         {OGAWA_SCHEMA_FACESET, FIRN_ABC_KIND_FACESET},
     };

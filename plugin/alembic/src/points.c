@@ -213,7 +213,8 @@ firn_result firn_abc_read_points(const firn_abc *archive, int object, double tim
                                  firn_abc_points *points, firn_error *error)
 {
     *points = (firn_abc_points){0};
-    FIRN_TRY(firn_abc_check_query(archive, object, FIRN_ABC_KIND_POINTS, time, error));
+    bool is_points = firn_abc_object_at(archive, object)->kind == FIRN_ABC_KIND_POINTS;
+    FIRN_TRY(firn_abc_check_query(archive, object, is_points, "Points object", time, error));
     firn_abc_motion motion;
     FIRN_TRY(firn_abc_motion_find(archive, object, time, &motion, error));
     firn_result result = read_all(archive, &motion, time, points, error);

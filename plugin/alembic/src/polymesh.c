@@ -84,7 +84,8 @@ firn_result firn_abc_read_mesh(const firn_abc *archive, int object, double time,
                                firn_abc_mesh *mesh, firn_error *error)
 {
     *mesh = (firn_abc_mesh){0};
-    FIRN_TRY(firn_abc_check_query(archive, object, FIRN_ABC_KIND_POLYMESH, time, error));
+    FIRN_TRY(firn_abc_check_query(archive, object, firn_abc_is_mesh(archive, object), "mesh", time,
+                                  error));
     parts source = {0};
     FIRN_TRY(find_parts(archive, object, time, &source, error));
     FIRN_TRY(link_samples(archive, &source, error));
@@ -114,7 +115,8 @@ firn_result firn_abc_mesh_measure(const firn_abc *archive, int object, double ti
                                   firn_abc_mesh *sizes, firn_error *error)
 {
     *sizes = (firn_abc_mesh){0};
-    FIRN_TRY(firn_abc_check_query(archive, object, FIRN_ABC_KIND_POLYMESH, time, error));
+    FIRN_TRY(firn_abc_check_query(archive, object, firn_abc_is_mesh(archive, object), "mesh", time,
+                                  error));
     parts source = {0};
     FIRN_TRY(find_parts(archive, object, time, &source, error));
     double sampled = source.motion.bracket.before_time;

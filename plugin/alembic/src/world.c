@@ -80,7 +80,7 @@ static firn_result add_instance(scene *s, int instance, firn_error *error)
                                  "it is an instance within the instance '%.200s'",
                                  archive->objects[instance].info.path);
         }
-        if (archive->objects[i].info.kind == FIRN_ABC_KIND_POLYMESH)
+        if (firn_abc_is_mesh(archive, i))
             FIRN_TRY(add(s, (appearance){i, source, instance}, error));
     }
     return FIRN_OK;
@@ -91,7 +91,7 @@ static firn_result collect(scene *s, const char *pattern, firn_error *error)
     const firn_abc *archive = s->archive;
     for (int i = 0; i < archive->object_count; i++) {
         const firn_abc_object_record *object = &archive->objects[i];
-        bool is_mesh = object->info.kind == FIRN_ABC_KIND_POLYMESH;
+        bool is_mesh = firn_abc_is_mesh(archive, i);
         if ((!is_mesh && !object->is_instance) || !firn_abc_object_matches(archive, i, pattern))
             continue;
         if (object->is_instance)

@@ -107,6 +107,7 @@ typedef enum firn_abc_kind {
     FIRN_ABC_KIND_GROUP, // without a schema, such as the root
     FIRN_ABC_KIND_XFORM,
     FIRN_ABC_KIND_POLYMESH,
+    FIRN_ABC_KIND_SUBD, // a subdivision surface, of which the cage is read as a mesh
     FIRN_ABC_KIND_POINTS,
     FIRN_ABC_KIND_FACESET,
     FIRN_ABC_KIND_OTHER, // a schema that is not handled: curves, cameras, ...
@@ -217,14 +218,14 @@ typedef struct firn_abc_mesh {
     int32_t *corner; // vertex of each corner, face after face
 } firn_abc_mesh;
 
-/// A PolyMesh in its own space. Corners come in the stored order, clockwise seen from outside, so
+/// A mesh in its own space. Corners come in the stored order, clockwise seen from outside, so
 /// that face-varying parameters fit. Between samples of one topology positions are interpolated;
 /// where the topology changes the sample before time moves on by its velocities. Velocities are the
 /// stored ones or else differences of neighboring samples.
 FIRN_API firn_result firn_abc_read_mesh(const firn_abc *archive, int object, double time,
                                         firn_abc_mesh *mesh, firn_error *error);
 
-/// Every PolyMesh that the pattern selects, as one mesh in world space. Corners run
+/// Every mesh that the pattern selects, as one mesh in world space. Corners run
 /// counter-clockwise seen from outside; velocities include the motion of the transforms. Instances
 /// bring the meshes of what they stand for and are selected by their own paths.
 /// FIRN_ERR_NOT_FOUND when the pattern selects no mesh.
