@@ -1,0 +1,30 @@
+/// The two hashes of Alembic: MurmurHash3 (x64, 128 bits, seed 0) keys every sample, SpookyHash V2
+/// (128 bits, seeds 0) sums up properties and objects.
+#ifndef FIRN_ABC_HASH_H
+#define FIRN_ABC_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// 128 bits as two words; on disk each word is little-endian, the first one leading.
+typedef struct firn_abc_digest {
+    uint64_t word[2];
+} firn_abc_digest;
+
+/// MurmurHash3 in pieces: every piece but the last has a multiple of 16 bytes.
+typedef struct firn_murmur {
+    uint64_t h1, h2, size;
+} firn_murmur;
+
+void firn_murmur_blocks(firn_murmur *murmur, const void *bytes, size_t size);
+firn_abc_digest firn_murmur_finish(firn_murmur *murmur, const void *bytes, size_t size);
+
+/// The key of a sample with these bytes; zero for no bytes.
+firn_abc_digest firn_murmur_key(const void *bytes, size_t size);
+
+firn_abc_digest firn_spooky(const void *bytes, size_t size);
+
+/// Folds the digest of a further sample into the running digest of a property.
+firn_abc_digest firn_spooky_fold(firn_abc_digest sum, firn_abc_digest next);
+
+#endif

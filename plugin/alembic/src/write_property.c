@@ -1,0 +1,176 @@
+#include "write.h"
+
+#include <string.h>
+
+static const uint8_t pod_bytes[] = {
+    [FIRN_ABC_POD_BOOL] = 1, [FIRN_ABC_POD_U8] = 1,  [FIRN_ABC_POD_U32] = 4, [FIRN_ABC_POD_I32] = 4,
+    [FIRN_ABC_POD_U64] = 8,  [FIRN_ABC_POD_F32] = 4, [FIRN_ABC_POD_F64] = 8,
+};
+
+static firn_result check_name(firn_abc_writer *writer, const firn_abc_property_def *def,
+                              firn_error *error)
+{
+    size_t length = def->name != NULL ? strlen(def->name) : 0;
+    if (length == 0 || length >= FIRN_ABC_NAME_SIZE || strchr(def->name, '/') != NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "cannot add '%.64s' to '%s': a name has 1 to %d characters and no '/'",
+                         def->name != NULL ? def->name : "", writer->path, FIRN_ABC_NAME_SIZE - 1);
+    for (size_t i = 0; i < writer->property_count; i++) {
+        const firn_abc_property *other = &writer->properties[i];
+        if (other->def.node == def->node && other->def.parent1 == def->parent1 &&
+            strcmp(other->name, def->name) == 0)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "cannot add '%s' to '%s' twice: names are unique in an object",
+                             def->name, writer->path);
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_abc_property_add(firn_abc_writer *writer, const firn_abc_property_def *def,
+                                  uint32_t *index1, firn_error *error)
+{
+    FIRN_TRY(check_name(writer, def, error));
+    void *memory = writer->properties;
+    bool enough = firn_abc_reserve(&memory, writer->property_count, &writer->property_capacity,
+                                   writer->property_count + 1, sizeof *writer->properties);
+    writer->properties = memory;
+    memory = writer->batch;
+    // A batch holds at most one sample of every property.
+    enough = enough && firn_abc_reserve(&memory, writer->batch_count, &writer->batch_capacity,
+                                        writer->property_count + 1, sizeof *writer->batch);
+    writer->batch = memory;
+    if (!enough)
+        return firn_fail(error, FIRN_ERR_MEMORY, "cannot write '%s': out of memory", writer->path);
+    firn_abc_property *property = &writer->properties[writer->property_count];
+    memset(property, 0, sizeof *property);
+    property->def = *def;
+    property->def.name = NULL;
+    property->def.metadata = NULL;
+    memcpy(property->name, def->name, strlen(def->name) + 1);
+    if (def->metadata != NULL)
+        memcpy(property->metadata, def->metadata, strlen(def->metadata) + 1);
+    property->scalar_like = true;
+    property->homogeneous = true;
+    *index1 = (uint32_t)++writer->property_count;
+    return FIRN_OK;
+}
+
+void firn_abc_batch_add(firn_abc_writer *writer, uint32_t property1, const void *data,
+                        uint64_t elements)
+{
+    if (property1 == 0)
+        return;
+    const firn_abc_property_def *def = &writer->properties[property1 - 1].def;
+    firn_abc_sample *sample = &writer->batch[writer->batch_count++];
+    sample->property = property1 - 1;
+    sample->data = data;
+    sample->elements = elements;
+    sample->bytes = elements * def->extent * pod_bytes[def->pod];
+}
+
+static bool reserve_sample(firn_abc_writer *writer, firn_abc_property *property)
+{
+    // A change after a pause first repeats the word of the samples in between.
+    size_t repeats = property->first != 0 ? property->count - property->last : 1;
+    void *memory = property->words;
+    bool enough = firn_abc_reserve(&memory, property->word_count, &property->word_capacity,
+                                   property->word_count + repeats, sizeof *property->words);
+    property->words = memory;
+    return enough && firn_abc_blocks_reserve(&writer->blocks);
+}
+
+// Finds the block of a sample in the file or appends it; *values is the number of plain values
+// that the property which stored it had.
+static uint64_t place_sample(firn_abc_writer *writer, const firn_abc_sample *sample,
+                             uint64_t *values, bool *stored)
+{
+    *values = 0;
+    if (sample->bytes == 0)
+        return FIRN_ABC_EMPTY_DATA;
+    firn_abc_block *block = firn_abc_blocks_find(&writer->blocks, sample->key, sample->bytes);
+    if (block->word == 0) {
+        const firn_abc_property_def *def = &writer->properties[sample->property].def;
+        block->key = sample->key;
+        block->bytes = sample->bytes;
+        block->values = sample->elements * def->extent;
+        block->word = firn_abc_stream_sample(&writer->stream, sample);
+        writer->blocks.count++;
+        *stored = true;
+    }
+    *values = block->values;
+    return block->word;
+}
+
+static firn_abc_digest sample_digest(const firn_abc_property *property)
+{
+    if (property->def.kind == FIRN_ABC_SCALAR)
+        return property->key;
+    uint64_t message[3] = {property->elements, property->key.word[0], property->key.word[1]};
+    return firn_spooky(message, sizeof message);
+}
+
+static void change_sample(firn_abc_writer *writer, firn_abc_property *property,
+                          const firn_abc_sample *sample, bool *stored)
+{
+    if (property->first != 0)
+        for (uint32_t i = property->last + 1; i < property->count; i++)
+            property->words[property->word_count++] = property->word;
+    uint64_t values;
+    property->word = place_sample(writer, sample, &values, stored);
+    property->words[property->word_count++] = property->word;
+    property->key = sample->key;
+    property->bytes = sample->bytes;
+    property->elements = sample->elements;
+    if (property->def.kind == FIRN_ABC_ARRAY) {
+        // Comparing elements with values is how official files come to their homogeneous bit.
+        property->homogeneous = property->homogeneous && sample->elements == values;
+        property->scalar_like = property->scalar_like && sample->elements == 1;
+    }
+    if (property->first == 0)
+        property->first = property->count;
+    property->last = property->count;
+}
+
+firn_result firn_abc_sample_apply(firn_abc_writer *writer, const firn_abc_sample *sample,
+                                  firn_error *error)
+{
+    firn_abc_property *property = &writer->properties[sample->property];
+    const firn_abc_times *clock = &writer->clocks[property->def.clock];
+    if (clock->acyclic && property->count >= clock->count)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "cannot write sample %u of '%s' to '%s': its clock has only %zu times",
+                         property->count, property->name, writer->path, clock->count);
+    if (property->count == UINT32_MAX || !reserve_sample(writer, property))
+        return firn_fail(error, FIRN_ERR_MEMORY,
+                         "cannot write '%s': out of memory after %u samples", writer->path,
+                         property->count);
+    bool stored = false;
+    bool repeated = property->count > 0 && property->bytes == sample->bytes &&
+                    property->key.word[0] == sample->key.word[0] &&
+                    property->key.word[1] == sample->key.word[1];
+    if (!repeated)
+        change_sample(writer, property, sample, &stored);
+    firn_abc_digest digest = sample_digest(property);
+    property->sum = property->count == 0 ? digest : firn_spooky_fold(property->sum, digest);
+    property->count++;
+    firn_abc_journal_sample(writer, sample, property->word, stored);
+    return FIRN_OK;
+}
+
+firn_result firn_abc_batch_commit(firn_abc_writer *writer, firn_error *error)
+{
+    enum { PARALLEL_BYTES = 1 << 16 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < writer->batch_count; i++)
+        bytes += writer->batch[i].bytes;
+    long count = (long)writer->batch_count;
+#pragma omp parallel for schedule(dynamic) if (bytes > PARALLEL_BYTES)
+    for (long i = 0; i < count; i++)
+        writer->batch[i].key =
+            firn_murmur_key(writer->batch[i].data, (size_t)writer->batch[i].bytes);
+
+    writer->batch_count = 0;
+    for (long i = 0; i < count; i++)
+        FIRN_TRY(firn_abc_sample_apply(writer, &writer->batch[i], error));
+    return FIRN_OK;
+}
