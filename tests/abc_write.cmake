@@ -8,3 +8,18 @@ endfunction()
 
 firn_abc_write_test(abc_hash SOURCES unit/abc_hash.c LABELS asan)
 firn_abc_write_test(abc_write SOURCES unit/abc_write.c unit/abc_write_scene.c LABELS asan)
+firn_abc_write_test(abc_write_refusal SOURCES unit/abc_write_refusal.c LABELS asan)
+firn_abc_write_test(abc_write_journal
+    SOURCES unit/abc_write_journal.c unit/abc_write_scene.c LABELS asan)
+firn_abc_write_test(abc_write_failure
+    SOURCES unit/abc_write_failure.c unit/abc_write_scene.c LABELS asan)
+
+# An independent model of the format checks what abc_write left behind.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_test(NAME abc_write_check
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/abc_check.py
+        abc_scene.abc abc_frame.0001.abc abc_frame.0003.abc abc_equal.abc abc_pause.abc
+        abc_whole.abc abc_tiny.abc
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+set_tests_properties(abc_write PROPERTIES FIXTURES_SETUP abc_written)
+set_tests_properties(abc_write_check PROPERTIES FIXTURES_REQUIRED abc_written)

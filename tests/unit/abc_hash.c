@@ -32,9 +32,9 @@ static void hashes_equal_the_vectors_of_the_official_library(void **state)
     void *text = NULL;
     size_t size = 0;
     firn_error error;
-    assert_int_equal(firn_file_read(FIRN_FIXTURES "/alembic/hash_vectors.json", 1 << 20, &text,
-                                    &size, &error),
-                     FIRN_OK);
+    assert_int_equal(
+        firn_file_read(FIRN_FIXTURES "/alembic/hash_vectors.json", 1 << 20, &text, &size, &error),
+        FIRN_OK);
     char json[1 << 14];
     assert_true(size < sizeof json);
     memcpy(json, text, size);

@@ -86,6 +86,8 @@ enum {
     FIRN_ABC_INHERITS,
     FIRN_ABC_OPS,
     FIRN_ABC_CHANNELS,
+    FIRN_ABC_MOVED,
+    FIRN_ABC_ANIMATED,
     FIRN_ABC_ROLE_COUNT
 };
 
@@ -237,6 +239,8 @@ void firn_abc_bounds_of_points(const firn_vec3 *positions, size_t count, double 
 // write_xform.c
 void firn_abc_xform_note(firn_abc_xform_state *xform, const double *channels);
 firn_result firn_abc_xform_close(firn_abc_writer *writer, firn_abc_node node, firn_error *error);
+firn_result firn_abc_xform_put_summary(firn_abc_writer *writer, firn_abc_node node,
+                                       firn_error *error);
 
 // write_journal.c: continuing after an interruption
 void firn_abc_journal_sample(firn_abc_writer *writer, const firn_abc_sample *sample, uint64_t word,

@@ -203,7 +203,10 @@ static void put_object_header(firn_abc_bytes *bytes, tail *t, const firn_abc_obj
 // The children of the object are frozen already.
 static void freeze_object(tail *t, uint32_t index)
 {
-    const firn_abc_writer *writer = t->writer;
+    firn_abc_writer *writer = t->writer;
+    if (writer->objects[index].xform != NULL &&
+        firn_abc_xform_put_summary(writer, (firn_abc_node){index}, NULL) != FIRN_OK)
+        t->failed = true;
     freeze_children(t, index, 0);
 
     firn_abc_bytes headers = {0}, hashes = {0}, child_words = {0};

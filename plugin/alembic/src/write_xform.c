@@ -115,36 +115,41 @@ firn_result firn_abc_writer_put_xform(firn_abc_writer *writer, firn_abc_node nod
     return firn_abc_settle(writer, result, error);
 }
 
-// The two properties that sum up all samples can only be written after the last one.
+// The two properties that sum up all samples can only be added after the last one.
 firn_result firn_abc_xform_close(firn_abc_writer *writer, firn_abc_node node, firn_error *error)
 {
     const firn_abc_object *object = &writer->objects[node.index];
     const firn_abc_xform_state *xform = object->xform;
-    uint32_t animated[FIRN_ABC_CHANNELS_MAX], animated_count = 0;
-    for (uint32_t i = 0; i < xform->channel_count; i++)
-        if (xform->animated[i])
-            animated[animated_count++] = i;
-    firn_abc_property_def def = {.node = node.index, .parent1 = object->compound1};
-    uint32_t moved1 = 0, animated1 = 0;
     if (xform->moved) {
-        def.name = "isNotConstantIdentity";
-        def.kind = FIRN_ABC_SCALAR;
-        def.pod = FIRN_ABC_POD_BOOL;
-        def.extent = 1;
-        def.rank = RANK_MOVED;
-        FIRN_TRY(firn_abc_property_add(writer, &def, &moved1, error));
+        const firn_abc_property_def moved = {.name = "isNotConstantIdentity",
+                                             .kind = FIRN_ABC_SCALAR,
+                                             .pod = FIRN_ABC_POD_BOOL,
+                                             .extent = 1,
+                                             .rank = RANK_MOVED};
+        FIRN_TRY(firn_abc_role_add(writer, node, FIRN_ABC_MOVED, &moved, error));
     }
-    if (animated_count > 0) {
-        def.name = ".animChans";
-        def.kind = FIRN_ABC_ARRAY;
-        def.pod = FIRN_ABC_POD_U32;
-        def.extent = 1;
-        def.rank = RANK_ANIMATED;
-        def.clock = writer->properties[object->role1[FIRN_ABC_INHERITS] - 1].def.clock;
-        FIRN_TRY(firn_abc_property_add(writer, &def, &animated1, error));
-    }
+    if (memchr(xform->animated, true, sizeof xform->animated) == NULL)
+        return FIRN_OK;
+    const firn_abc_property_def animated = {
+        .name = ".animChans",
+        .kind = FIRN_ABC_ARRAY,
+        .pod = FIRN_ABC_POD_U32,
+        .extent = 1,
+        .rank = RANK_ANIMATED,
+        .clock = writer->properties[object->role1[FIRN_ABC_INHERITS] - 1].def.clock};
+    return firn_abc_role_add(writer, node, FIRN_ABC_ANIMATED, &animated, error);
+}
+
+firn_result firn_abc_xform_put_summary(firn_abc_writer *writer, firn_abc_node node,
+                                       firn_error *error)
+{
     static const unsigned char yes = 1;
-    firn_abc_batch_add(writer, moved1, &yes, 1);
-    firn_abc_batch_add(writer, animated1, animated, animated_count);
+    const firn_abc_object *object = &writer->objects[node.index];
+    uint32_t animated[FIRN_ABC_CHANNELS_MAX], count = 0;
+    for (uint32_t i = 0; i < object->xform->channel_count; i++)
+        if (object->xform->animated[i])
+            animated[count++] = i;
+    firn_abc_batch_add(writer, object->role1[FIRN_ABC_MOVED], &yes, 1);
+    firn_abc_batch_add(writer, object->role1[FIRN_ABC_ANIMATED], animated, count);
     return firn_abc_batch_commit(writer, error);
 }
