@@ -75,11 +75,30 @@ static void murmur_in_pieces_equals_murmur_of_the_whole(void **state)
         }
 }
 
+static void murmur_of_a_pair_equals_murmur_of_each(void **state)
+{
+    (void)state;
+    unsigned char input[200];
+    fill(input, sizeof input);
+    for (size_t a = 0; a < 100; a += 3)
+        for (size_t b = 0; b < 100; b++) {
+            const void *const bytes[2] = {input, input + 50};
+            const size_t sizes[2] = {a, b};
+            firn_abc_digest keys[2];
+            firn_murmur_keys(bytes, sizes, keys);
+            for (int i = 0; i < 2; i++) {
+                firn_abc_digest key = firn_murmur_key(bytes[i], sizes[i]);
+                assert_memory_equal(&keys[i], &key, sizeof key);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_equal_the_vectors_of_the_official_library),
         cmocka_unit_test(murmur_in_pieces_equals_murmur_of_the_whole),
+        cmocka_unit_test(murmur_of_a_pair_equals_murmur_of_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,16 +27,20 @@ static uint64_t load_part(const unsigned char *at, size_t size)
 static inline uint64_t murmur_k1(uint64_t k) { return rotate(k * MURMUR_C1, 31) * MURMUR_C2; }
 static inline uint64_t murmur_k2(uint64_t k) { return rotate(k * MURMUR_C2, 33) * MURMUR_C1; }
 
+static inline void murmur_step(uint64_t *h1, uint64_t *h2, const unsigned char *at)
+{
+    *h1 ^= murmur_k1(load_word(at));
+    *h1 = (rotate(*h1, 27) + *h2) * 5 + 0x52dce729u;
+    *h2 ^= murmur_k2(load_word(at + 8));
+    *h2 = (rotate(*h2, 31) + *h1) * 5 + 0x38495ab5u;
+}
+
 void firn_murmur_blocks(firn_murmur *murmur, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     uint64_t h1 = murmur->h1, h2 = murmur->h2;
-    for (const unsigned char *end = at + (size & ~(size_t)15); at != end; at += 16) {
-        h1 ^= murmur_k1(load_word(at));
-        h1 = (rotate(h1, 27) + h2) * 5 + 0x52dce729u;
-        h2 ^= murmur_k2(load_word(at + 8));
-        h2 = (rotate(h2, 31) + h1) * 5 + 0x38495ab5u;
-    }
+    for (size_t left = size / 16; left > 0; left--, at += 16)
+        murmur_step(&h1, &h2, at);
     murmur->h1 = h1;
     murmur->h2 = h2;
     murmur->size += size;
@@ -76,6 +80,26 @@ firn_abc_digest firn_murmur_key(const void *bytes, size_t size)
         return (firn_abc_digest){{0, 0}};
     firn_murmur murmur = {0, 0, 0};
     return firn_murmur_finish(&murmur, bytes, size);
+}
+
+void firn_murmur_keys(const void *const bytes[2], const size_t sizes[2], firn_abc_digest keys[2])
+{
+    // A step waits for the step before it; two independent chains fill each other's waits.
+    size_t common = (sizes[0] < sizes[1] ? sizes[0] : sizes[1]) & ~(size_t)15;
+    uint64_t a1 = 0, a2 = 0, b1 = 0, b2 = 0;
+    const unsigned char *a = bytes[0], *b = bytes[1];
+    for (size_t at = 0; at < common; at += 16) {
+        murmur_step(&a1, &a2, a + at);
+        murmur_step(&b1, &b2, b + at);
+    }
+    const firn_murmur states[2] = {{a1, a2, common}, {b1, b2, common}};
+    for (int i = 0; i < 2; i++) {
+        firn_murmur murmur = states[i];
+        keys[i] = common == 0
+                      ? firn_murmur_key(bytes[i], sizes[i])
+                      : firn_murmur_finish(&murmur, (const unsigned char *)bytes[i] + common,
+                                           sizes[i] - common);
+    }
 }
 
 #define SPOOKY_SEED 0xdeadbeefdeadbeefu

@@ -173,6 +173,8 @@ struct firn_abc_writer {
     firn_abc_block_map blocks;
     firn_abc_sample *batch;
     size_t batch_count, batch_capacity;
+    firn_abc_sample **batch_order; // from large to small
+    size_t order_capacity;
 };
 
 // write_ogawa.c: groups and data blocks; failures are kept by the file and reported at the end

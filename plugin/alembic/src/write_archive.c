@@ -287,6 +287,7 @@ static void free_writer(firn_abc_writer *writer)
     firn_free(writer->properties);
     firn_free(writer->blocks.slots);
     firn_free(writer->batch);
+    firn_free(writer->batch_order);
     firn_abc_bytes_free(&writer->metadata);
     firn_abc_bytes_free(&writer->frame);
     firn_free(writer);

@@ -34,11 +34,15 @@ firn_result firn_abc_property_add(firn_abc_writer *writer, const firn_abc_proper
     bool enough = firn_abc_reserve(&memory, writer->property_count, &writer->property_capacity,
                                    writer->property_count + 1, sizeof *writer->properties);
     writer->properties = memory;
-    memory = writer->batch;
     // A batch holds at most one sample of every property.
+    memory = writer->batch;
     enough = enough && firn_abc_reserve(&memory, writer->batch_count, &writer->batch_capacity,
                                         writer->property_count + 1, sizeof *writer->batch);
     writer->batch = memory;
+    memory = writer->batch_order;
+    enough = enough && firn_abc_reserve(&memory, 0, &writer->order_capacity,
+                                        writer->property_count + 1, sizeof *writer->batch_order);
+    writer->batch_order = memory;
     if (!enough)
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot write '%s': out of memory", writer->path);
     firn_abc_property *property = &writer->properties[writer->property_count];
@@ -157,20 +161,46 @@ firn_result firn_abc_sample_apply(firn_abc_writer *writer, const firn_abc_sample
     return FIRN_OK;
 }
 
+static void hash_pair(firn_abc_sample *const pair[2])
+{
+    const void *const data[2] = {pair[0]->data, pair[1]->data};
+    const size_t sizes[2] = {(size_t)pair[0]->bytes, (size_t)pair[1]->bytes};
+    firn_abc_digest keys[2];
+    firn_murmur_keys(data, sizes, keys);
+    pair[0]->key = keys[0];
+    pair[1]->key = keys[1];
+}
+
+// Samples of similar size are hashed in pairs, large ones in parallel.
+static void hash_batch(firn_abc_writer *writer)
+{
+    enum { PARALLEL_BYTES = 1 << 20 };
+    firn_abc_sample **order = writer->batch_order;
+    uint64_t bytes = 0;
+    size_t count = writer->batch_count;
+    for (size_t i = 0; i < count; i++) {
+        firn_abc_sample *sample = &writer->batch[i];
+        size_t at = i;
+        for (; at > 0 && order[at - 1]->bytes < sample->bytes; at--)
+            order[at] = order[at - 1];
+        order[at] = sample;
+        bytes += sample->bytes;
+    }
+    int pairs = (int)(count / 2);
+#pragma omp parallel for schedule(dynamic) if (bytes > PARALLEL_BYTES)
+    for (int i = 0; i < pairs; i++)
+        hash_pair(order + 2 * i);
+    if (count % 2 != 0)
+        order[count - 1]->key =
+            firn_murmur_key(order[count - 1]->data, (size_t)order[count - 1]->bytes);
+}
+
 firn_result firn_abc_batch_commit(firn_abc_writer *writer, firn_error *error)
 {
-    enum { PARALLEL_BYTES = 1 << 16 };
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < writer->batch_count; i++)
-        bytes += writer->batch[i].bytes;
-    long count = (long)writer->batch_count;
-#pragma omp parallel for schedule(dynamic) if (bytes > PARALLEL_BYTES)
-    for (long i = 0; i < count; i++)
-        writer->batch[i].key =
-            firn_murmur_key(writer->batch[i].data, (size_t)writer->batch[i].bytes);
-
+    hash_batch(writer);
+    size_t count = writer->batch_count;
     writer->batch_count = 0;
-    for (long i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         FIRN_TRY(firn_abc_sample_apply(writer, &writer->batch[i], error));
     return FIRN_OK;
 }

@@ -19,7 +19,7 @@ static const struct {
 };
 
 // How each kind of value is stored; the metadata field holds the interpretation.
-static const firn_abc_property_def values[FIRN_ABC_VALUE_COUNT] = {
+static const firn_abc_property_def value_types[FIRN_ABC_VALUE_COUNT] = {
     [FIRN_ABC_FLOAT] = {.pod = FIRN_ABC_POD_F32, .extent = 1},
     [FIRN_ABC_INT] = {.pod = FIRN_ABC_POD_I32, .extent = 1},
     [FIRN_ABC_UINT64] = {.pod = FIRN_ABC_POD_U64, .extent = 1},
@@ -82,7 +82,7 @@ firn_result firn_abc_geometry_add(firn_abc_writer *writer, firn_abc_node node, u
 firn_result firn_abc_velocities_add(firn_abc_writer *writer, firn_abc_node node,
                                     firn_abc_placement placement, firn_error *error)
 {
-    firn_abc_property_def def = values[FIRN_ABC_VECTOR];
+    firn_abc_property_def def = value_types[FIRN_ABC_VECTOR];
     def.name = ".velocities";
     def.metadata = "interpretation=vector";
     def.kind = FIRN_ABC_ARRAY;
@@ -98,7 +98,7 @@ static firn_result param_property(const firn_abc_param_def *param, firn_abc_prop
         (unsigned)param->scope >= FIRN_ABC_SCOPE_COUNT)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "parameter '%.64s' has no such type or scope",
                          param->name);
-    *def = values[param->value];
+    *def = value_types[param->value];
     const char *meaning = def->metadata;
     snprintf(metadata, FIRN_ABC_METADATA_SIZE,
              "arrayExtent=1;geoScope=%s%s%s;isGeomParam=true;podExtent=%d;podName=%s",
@@ -160,8 +160,8 @@ firn_result firn_abc_batch_params(firn_abc_writer *writer, firn_abc_node node,
     for (uint32_t i = 0; i < object->param_count; i++) {
         uint32_t index = object->first_param + i;
         uint64_t count = counts[writer->properties[index].def.scope];
-        const void *values_of_param = data != NULL ? data[i] : NULL;
-        FIRN_TRY(firn_abc_batch_role(writer, index + 1, values_of_param, count, error));
+        const void *values = data != NULL ? data[i] : NULL;
+        FIRN_TRY(firn_abc_batch_role(writer, index + 1, values, count, error));
     }
     return FIRN_OK;
 }
@@ -206,35 +206,49 @@ firn_result firn_abc_writer_put_child_bounds(firn_abc_writer *writer, firn_abc_n
     return firn_abc_settle(writer, firn_abc_batch_commit(writer, &writer->failure), error);
 }
 
+// Four floats at a time: three such registers hold four points.
+typedef float lanes __attribute__((vector_size(16)));
+typedef int32_t lane_mask __attribute__((vector_size(16)));
+
+enum { LANES = 4, REGISTERS = 3 };
+
+static inline lanes pick(lane_mask mask, lanes yes, lanes no)
+{
+    return (lanes)((mask & (lane_mask)yes) | (~mask & (lane_mask)no));
+}
+
 void firn_abc_bounds_of_points(const firn_vec3 *positions, size_t count, double bounds[6])
 {
-    // Four points make twelve independent lanes, a whole number of vector registers.
-    enum { POINTS = 4, LANES = 3 * POINTS };
-    float low[LANES], high[LANES];
-    for (int lane = 0; lane < LANES; lane++) {
-        low[lane] = INFINITY;
-        high[lane] = -INFINITY;
-    }
-    const float *at = count > 0 ? &positions->x : NULL;
-    size_t i = 0;
-    for (; i + POINTS <= count; i += POINTS)
-        for (int lane = 0; lane < LANES; lane++) {
-            float value = at[3 * i + (size_t)lane];
-            low[lane] = value < low[lane] ? value : low[lane];
-            high[lane] = value > high[lane] ? value : high[lane];
-        }
-    for (int lane = 0; 3 * i + (size_t)lane < 3 * count; lane++) {
-        float value = at[3 * i + (size_t)lane];
-        low[lane] = value < low[lane] ? value : low[lane];
-        high[lane] = value > high[lane] ? value : high[lane];
-    }
-    // No points give the empty box of Alembic, largest minimum and smallest maximum.
+    // No points give the empty box of Alembic, largest minimum and smallest maximum. A NaN
+    // compares false and leaves the box alone.
     for (int axis = 0; axis < 3; axis++) {
         bounds[axis] = DBL_MAX;
         bounds[3 + axis] = -DBL_MAX;
-        for (int lane = axis; lane < LANES; lane += 3) {
-            bounds[axis] = low[lane] < bounds[axis] ? low[lane] : bounds[axis];
-            bounds[3 + axis] = high[lane] > bounds[3 + axis] ? high[lane] : bounds[3 + axis];
+    }
+    lanes low[REGISTERS], high[REGISTERS];
+    for (int k = 0; k < REGISTERS; k++) {
+        low[k] = (lanes){INFINITY, INFINITY, INFINITY, INFINITY};
+        high[k] = -low[k];
+    }
+    size_t whole = count - count % LANES;
+    for (size_t i = 0; i < whole; i += LANES) {
+        lanes values[REGISTERS];
+        memcpy(values, positions + i, sizeof values);
+        for (int k = 0; k < REGISTERS; k++) {
+            low[k] = pick(values[k] < low[k], values[k], low[k]);
+            high[k] = pick(values[k] > high[k], values[k], high[k]);
+        }
+    }
+    for (int i = 0; i < REGISTERS * LANES; i++) {
+        float least = low[i / LANES][i % LANES], most = high[i / LANES][i % LANES];
+        bounds[i % 3] = least < bounds[i % 3] ? least : bounds[i % 3];
+        bounds[3 + i % 3] = most > bounds[3 + i % 3] ? most : bounds[3 + i % 3];
+    }
+    for (size_t i = whole; i < count; i++) {
+        const float point[3] = {positions[i].x, positions[i].y, positions[i].z};
+        for (int axis = 0; axis < 3; axis++) {
+            bounds[axis] = point[axis] < bounds[axis] ? point[axis] : bounds[axis];
+            bounds[3 + axis] = point[axis] > bounds[3 + axis] ? point[axis] : bounds[3 + axis];
         }
     }
 }
