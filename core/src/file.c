@@ -221,14 +221,6 @@ firn_result firn_file_flush(firn_file_writer *file, firn_error *error)
     return FIRN_OK;
 }
 
-firn_result firn_file_sync(firn_file_writer *file, firn_error *error)
-{
-    flush(file);
-    if (file->failure == 0 && fdatasync(file->descriptor) != 0)
-        file->failure = errno;
-    return firn_file_flush(file, error);
-}
-
 firn_result firn_file_read_at(firn_file_writer *file, uint64_t offset, void *bytes, size_t size,
                               firn_error *error)
 {

@@ -75,20 +75,26 @@ static void murmur_in_pieces_equals_murmur_of_the_whole(void **state)
         }
 }
 
-static void murmur_of_a_pair_equals_murmur_of_each(void **state)
+static void murmur_of_several_equals_murmur_of_each(void **state)
 {
     (void)state;
-    unsigned char input[200];
+    unsigned char input[400];
     fill(input, sizeof input);
-    for (size_t a = 0; a < 100; a += 3)
-        for (size_t b = 0; b < 100; b++) {
-            const void *const bytes[2] = {input, input + 50};
-            const size_t sizes[2] = {a, b};
-            firn_abc_digest keys[2];
-            firn_murmur_keys(bytes, sizes, keys);
-            for (int i = 0; i < 2; i++) {
-                firn_abc_digest key = firn_murmur_key(bytes[i], sizes[i]);
-                assert_memory_equal(&keys[i], &key, sizeof key);
+    for (size_t largest = 0; largest < 100; largest++)
+        for (size_t less = 0; less < 40; less += 3) {
+            const void *bytes[FIRN_MURMUR_CHAINS];
+            size_t sizes[FIRN_MURMUR_CHAINS];
+            for (size_t i = 0; i < FIRN_MURMUR_CHAINS; i++) {
+                bytes[i] = input + 51 * i;
+                sizes[i] = largest > i * less ? largest - i * less : 0;
+            }
+            for (int count = 1; count <= FIRN_MURMUR_CHAINS; count++) {
+                firn_abc_digest keys[FIRN_MURMUR_CHAINS];
+                firn_murmur_keys(bytes, sizes, count, keys);
+                for (int i = 0; i < count; i++) {
+                    firn_abc_digest key = firn_murmur_key(bytes[i], sizes[i]);
+                    assert_memory_equal(&keys[i], &key, sizeof key);
+                }
             }
         }
 }
@@ -98,7 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_equal_the_vectors_of_the_official_library),
         cmocka_unit_test(murmur_in_pieces_equals_murmur_of_the_whole),
-        cmocka_unit_test(murmur_of_a_pair_equals_murmur_of_each),
+        cmocka_unit_test(murmur_of_several_equals_murmur_of_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

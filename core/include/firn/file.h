@@ -47,9 +47,6 @@ FIRN_API void firn_file_discard(firn_file_writer *file);
 /// Hands what has been written to the system and reports the first failure so far.
 FIRN_API firn_result firn_file_flush(firn_file_writer *file, firn_error *error);
 
-/// Like flush, and returns when the bytes would survive a power cut.
-FIRN_API firn_result firn_file_sync(firn_file_writer *file, firn_error *error);
-
 /// Opens "<path>.partial", a temporary that outlives its process: what an earlier run left in it
 /// is kept and counted in firn_file_size. Locked, so that two processes never share it. Commit
 /// renames it to path, and leaves it in place when that fails.

@@ -82,24 +82,52 @@ firn_abc_digest firn_murmur_key(const void *bytes, size_t size)
     return firn_murmur_finish(&murmur, bytes, size);
 }
 
-void firn_murmur_keys(const void *const bytes[2], const size_t sizes[2], firn_abc_digest keys[2])
+// `chains` is a constant wherever this is inlined, so the states stay in registers.
+static inline void murmur_chains(int chains, firn_murmur *states, const unsigned char *const *at,
+                                 size_t begin, size_t end)
 {
-    // A step waits for the step before it; two independent chains fill each other's waits.
-    size_t common = (sizes[0] < sizes[1] ? sizes[0] : sizes[1]) & ~(size_t)15;
-    uint64_t a1 = 0, a2 = 0, b1 = 0, b2 = 0;
-    const unsigned char *a = bytes[0], *b = bytes[1];
-    for (size_t at = 0; at < common; at += 16) {
-        murmur_step(&a1, &a2, a + at);
-        murmur_step(&b1, &b2, b + at);
+    uint64_t h1[FIRN_MURMUR_CHAINS], h2[FIRN_MURMUR_CHAINS];
+    for (int i = 0; i < chains; i++) {
+        h1[i] = states[i].h1;
+        h2[i] = states[i].h2;
     }
-    const firn_murmur states[2] = {{a1, a2, common}, {b1, b2, common}};
-    for (int i = 0; i < 2; i++) {
-        firn_murmur murmur = states[i];
-        keys[i] = common == 0
-                      ? firn_murmur_key(bytes[i], sizes[i])
-                      : firn_murmur_finish(&murmur, (const unsigned char *)bytes[i] + common,
-                                           sizes[i] - common);
+    for (size_t block = begin; block < end; block += 16)
+        for (int i = 0; i < chains; i++)
+            murmur_step(&h1[i], &h2[i], at[i] + block);
+    for (int i = 0; i < chains; i++)
+        states[i] = (firn_murmur){h1[i], h2[i], end};
+}
+
+// A step waits for the step before it; independent chains fill each other's waits.
+void firn_murmur_keys(const void *const *bytes, const size_t *sizes, int count,
+                      firn_abc_digest *keys)
+{
+    firn_murmur states[FIRN_MURMUR_CHAINS] = {{0, 0, 0}};
+    const unsigned char *at[FIRN_MURMUR_CHAINS] = {NULL};
+    for (int i = 0; i < count; i++)
+        at[i] = bytes[i];
+    size_t begin = 0;
+    for (int active = count; active > 0; active--) {
+        size_t end = sizes[active - 1] & ~(size_t)15;
+        switch (active) {
+        case 1:
+            murmur_chains(1, states, at, begin, end);
+            break;
+        case 2:
+            murmur_chains(2, states, at, begin, end);
+            break;
+        case 3:
+            murmur_chains(3, states, at, begin, end);
+            break;
+        default:
+            murmur_chains(FIRN_MURMUR_CHAINS, states, at, begin, end);
+        }
+        begin = end;
     }
+    for (int i = 0; i < count; i++)
+        keys[i] = sizes[i] == 0 ? (firn_abc_digest){{0, 0}}
+                                : firn_murmur_finish(&states[i], at[i] + (sizes[i] & ~(size_t)15),
+                                                     sizes[i] & 15);
 }
 
 #define SPOOKY_SEED 0xdeadbeefdeadbeefu

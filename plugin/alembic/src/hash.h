@@ -22,8 +22,12 @@ firn_abc_digest firn_murmur_finish(firn_murmur *murmur, const void *bytes, size_
 /// The key of a sample with these bytes; zero for no bytes.
 firn_abc_digest firn_murmur_key(const void *bytes, size_t size);
 
-/// The keys of two samples at once, faster than one after the other.
-void firn_murmur_keys(const void *const bytes[2], const size_t sizes[2], firn_abc_digest keys[2]);
+enum { FIRN_MURMUR_CHAINS = 4 };
+
+/// The keys of up to FIRN_MURMUR_CHAINS samples, ordered from large to small, twice as fast as one
+/// after the other.
+void firn_murmur_keys(const void *const *bytes, const size_t *sizes, int count,
+                      firn_abc_digest *keys);
 
 firn_abc_digest firn_spooky(const void *bytes, size_t size);
 

@@ -161,38 +161,31 @@ firn_result firn_abc_sample_apply(firn_abc_writer *writer, const firn_abc_sample
     return FIRN_OK;
 }
 
-static void hash_pair(firn_abc_sample *const pair[2])
-{
-    const void *const data[2] = {pair[0]->data, pair[1]->data};
-    const size_t sizes[2] = {(size_t)pair[0]->bytes, (size_t)pair[1]->bytes};
-    firn_abc_digest keys[2];
-    firn_murmur_keys(data, sizes, keys);
-    pair[0]->key = keys[0];
-    pair[1]->key = keys[1];
-}
-
-// Samples of similar size are hashed in pairs, large ones in parallel.
+// Samples of similar size are hashed together.
 static void hash_batch(firn_abc_writer *writer)
 {
-    enum { PARALLEL_BYTES = 1 << 20 };
     firn_abc_sample **order = writer->batch_order;
-    uint64_t bytes = 0;
-    size_t count = writer->batch_count;
-    for (size_t i = 0; i < count; i++) {
+    int count = (int)writer->batch_count;
+    for (int i = 0; i < count; i++) {
         firn_abc_sample *sample = &writer->batch[i];
-        size_t at = i;
+        int at = i;
         for (; at > 0 && order[at - 1]->bytes < sample->bytes; at--)
             order[at] = order[at - 1];
         order[at] = sample;
-        bytes += sample->bytes;
     }
-    int pairs = (int)(count / 2);
-#pragma omp parallel for schedule(dynamic) if (bytes > PARALLEL_BYTES)
-    for (int i = 0; i < pairs; i++)
-        hash_pair(order + 2 * i);
-    if (count % 2 != 0)
-        order[count - 1]->key =
-            firn_murmur_key(order[count - 1]->data, (size_t)order[count - 1]->bytes);
+    for (int first = 0; first < count; first += FIRN_MURMUR_CHAINS) {
+        int chains = count - first < FIRN_MURMUR_CHAINS ? count - first : FIRN_MURMUR_CHAINS;
+        const void *data[FIRN_MURMUR_CHAINS];
+        size_t sizes[FIRN_MURMUR_CHAINS];
+        firn_abc_digest keys[FIRN_MURMUR_CHAINS];
+        for (int i = 0; i < chains; i++) {
+            data[i] = order[first + i]->data;
+            sizes[i] = (size_t)order[first + i]->bytes;
+        }
+        firn_murmur_keys(data, sizes, chains, keys);
+        for (int i = 0; i < chains; i++)
+            order[first + i]->key = keys[i];
+    }
 }
 
 firn_result firn_abc_batch_commit(firn_abc_writer *writer, firn_error *error)

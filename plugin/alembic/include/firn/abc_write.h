@@ -18,9 +18,9 @@
 ///     }
 ///     FIRN_TRY(firn_abc_writer_finish(writer, error)); // frees the writer
 ///
-/// First everything is declared, then `begin` opens the file, then samples are put. A failure of
-/// `begin`, `put` or `end_frame` is final: every later call reports it again. Memory does not grow
-/// with the data, only by some bytes per sample. The file appears under its name when it is whole.
+/// First everything is declared, then `begin` opens the file, then samples are put. After a failure
+/// only firn_abc_writer_destroy makes sense. Memory does not grow with the data, only by some bytes
+/// per sample. The file appears under its name when it is whole.
 ///
 /// The bytes depend on the declarations and samples alone. Equal samples are stored once.
 #ifndef FIRN_ABC_WRITE_H
@@ -249,7 +249,8 @@ FIRN_API firn_result firn_abc_writer_put_xform(firn_abc_writer *writer, firn_abc
 FIRN_API firn_result firn_abc_writer_put_child_bounds(firn_abc_writer *writer, firn_abc_node node,
                                                       const double bounds[6], firn_error *error);
 
-/// Ends a frame: from here on an interrupted resumable run keeps it. Reports a full disk early.
+/// Ends a frame: from here on a resumable archive keeps it when the process dies. Also reports a
+/// full disk early.
 FIRN_API firn_result firn_abc_writer_end_frame(firn_abc_writer *writer, firn_error *error);
 
 /// Completes the file, gives it its name and frees the writer, also on failure.
