@@ -240,6 +240,31 @@ static void one_file_per_frame_is_a_whole_archive_each(void **state)
     }
 }
 
+static void more_than_255_samples_are_readable(void **state)
+{
+    (void)state;
+    ASSERT_OK(scene_write("abc_many.abc", false, 300, 300, error));
+}
+
+static void blocks_are_told_apart_by_key_and_size(void **state)
+{
+    (void)state;
+    firn_abc_block_map map = {0};
+    for (uint64_t i = 0; i < 1000; i++) {
+        assert_true(firn_abc_blocks_reserve(&map));
+        const firn_abc_digest key = {{i / 4 % 2, i / 8}};
+        firn_abc_block *block = firn_abc_blocks_find(&map, key, i % 4);
+        assert_int_equal(block->word, 0);
+        *block = (firn_abc_block){key, i % 4, i + 1, 0};
+        map.count++;
+    }
+    for (uint64_t i = 0; i < 1000; i++) {
+        const firn_abc_digest key = {{i / 4 % 2, i / 8}};
+        assert_int_equal(firn_abc_blocks_find(&map, key, i % 4)->word, i + 1);
+    }
+    firn_free(map.slots);
+}
+
 static void equal_data_is_stored_once(void **state)
 {
     (void)state;
@@ -386,6 +411,8 @@ int main(void)
         cmocka_unit_test(pauses_are_hashed_as_the_official_library_does),
         cmocka_unit_test(same_input_gives_the_same_bytes),
         cmocka_unit_test(one_file_per_frame_is_a_whole_archive_each),
+        cmocka_unit_test(more_than_255_samples_are_readable),
+        cmocka_unit_test(blocks_are_told_apart_by_key_and_size),
         cmocka_unit_test(equal_data_is_stored_once),
         cmocka_unit_test(file_has_its_name_only_when_it_is_whole),
         cmocka_unit_test(bounds_enclose_the_points_and_ignore_nan),

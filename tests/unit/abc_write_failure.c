@@ -167,6 +167,7 @@ static void archive_that_met_a_full_disk_is_continued_when_there_is_room(void **
         limit_file_size(RLIM_INFINITY);
         assert_true(result == FIRN_ERR_DISK_FULL || result == FIRN_ERR_IO);
         assert_false(file_exists(PATH));
+        assert_true(file_exists(PATH ".partial"));
         ASSERT_OK(scene_write(PATH, true, FRAMES, FRAMES, error));
         assert_same_files(PATH, DIRECTORY "/whole.abc");
         assert_int_equal(count_files(), 2);

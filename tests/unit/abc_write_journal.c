@@ -158,6 +158,9 @@ static void frozen_but_not_renamed_archive_is_continued(void **state)
     write_bytes(DATA, whole.bytes, whole.size); // killed just before the rename
     firn_free(whole.bytes);
     assert_int_equal(frames_kept(), FRAMES);
+    file_bytes continued = read_whole(DATA);
+    assert_int_equal(continued.bytes[5], 0); // no reader takes it for finished
+    firn_free(continued.bytes);
     finish_and_compare();
 }
 
