@@ -17,7 +17,7 @@ static void fill(unsigned char *bytes, size_t size)
         bytes[i] = (unsigned char)(i * 7 + 3);
 }
 
-static void print_digest(firn_abc_digest digest, char text[33])
+static void print_digest(firn_abcw_digest digest, char text[33])
 {
     const unsigned char *bytes = (const unsigned char *)digest.word;
     for (size_t i = 0; i < 16; i++)
@@ -69,8 +69,8 @@ static void murmur_in_pieces_equals_murmur_of_the_whole(void **state)
         for (size_t first = 0; first <= size; first += 16) {
             firn_murmur murmur = {0, 0, 0};
             firn_murmur_blocks(&murmur, input, first);
-            firn_abc_digest pieces = firn_murmur_finish(&murmur, input + first, size - first);
-            firn_abc_digest whole = firn_murmur_key(input, size);
+            firn_abcw_digest pieces = firn_murmur_finish(&murmur, input + first, size - first);
+            firn_abcw_digest whole = firn_murmur_key(input, size);
             assert_memory_equal(&pieces, &whole, sizeof whole);
         }
 }
@@ -89,10 +89,10 @@ static void murmur_of_several_equals_murmur_of_each(void **state)
                 sizes[i] = largest > i * less ? largest - i * less : 0;
             }
             for (int count = 1; count <= FIRN_MURMUR_CHAINS; count++) {
-                firn_abc_digest keys[FIRN_MURMUR_CHAINS];
+                firn_abcw_digest keys[FIRN_MURMUR_CHAINS];
                 firn_murmur_keys(bytes, sizes, count, keys);
                 for (int i = 0; i < count; i++) {
-                    firn_abc_digest key = firn_murmur_key(bytes[i], sizes[i]);
+                    firn_abcw_digest key = firn_murmur_key(bytes[i], sizes[i]);
                     assert_memory_equal(&keys[i], &key, sizeof key);
                 }
             }

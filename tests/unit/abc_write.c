@@ -208,8 +208,8 @@ static void pauses_are_hashed_as_the_official_library_does(void **state)
         const firn_abc_points_data data = {count, poses[frame], ids, NULL, NULL, NULL};
         ASSERT_OK(firn_abc_writer_put_points(writer, node, &data, error));
     }
-    const firn_abc_property *p =
-        &writer->properties[writer->objects[node.index].role1[FIRN_ABC_POSITIONS] - 1];
+    const firn_abcw_property *p =
+        &writer->properties[writer->objects[node.index].role1[FIRN_ABCW_POSITIONS] - 1];
     assert_int_equal(p->first, 3);
     assert_int_equal(p->last, 5);
     assert_int_equal(p->word_count, 4);
@@ -249,18 +249,18 @@ static void more_than_255_samples_are_readable(void **state)
 static void blocks_are_told_apart_by_key_and_size(void **state)
 {
     (void)state;
-    firn_abc_block_map map = {0};
+    firn_abcw_block_map map = {0};
     for (uint64_t i = 0; i < 1000; i++) {
-        assert_true(firn_abc_blocks_reserve(&map));
-        const firn_abc_digest key = {{i / 4 % 2, i / 8}};
-        firn_abc_block *block = firn_abc_blocks_find(&map, key, i % 4);
+        assert_true(firn_abcw_blocks_reserve(&map));
+        const firn_abcw_digest key = {{i / 4 % 2, i / 8}};
+        firn_abcw_block *block = firn_abcw_blocks_find(&map, key, i % 4);
         assert_int_equal(block->word, 0);
-        *block = (firn_abc_block){key, i % 4, i + 1, 0};
+        *block = (firn_abcw_block){key, i % 4, i + 1, 0};
         map.count++;
     }
     for (uint64_t i = 0; i < 1000; i++) {
-        const firn_abc_digest key = {{i / 4 % 2, i / 8}};
-        assert_int_equal(firn_abc_blocks_find(&map, key, i % 4)->word, i + 1);
+        const firn_abcw_digest key = {{i / 4 % 2, i / 8}};
+        assert_int_equal(firn_abcw_blocks_find(&map, key, i % 4)->word, i + 1);
     }
     firn_free(map.slots);
 }
@@ -327,7 +327,7 @@ static void assert_bounds_are_those_of_a_plain_loop(const firn_vec3 *points, siz
             expected[3 + i % 3] = value;
     }
     double bounds[6];
-    firn_abc_bounds_of_points(points, count, bounds);
+    firn_abcw_bounds_of_points(points, count, bounds);
     assert_memory_equal(bounds, expected, sizeof bounds);
 }
 
@@ -360,18 +360,18 @@ static void offsets_do_not_wrap_at_4_gib(void **state)
     ASSERT_OK(firn_abc_writer_begin(writer, &frame, error));
     // A replayed sample moves the offset without writing its bytes.
     const uint64_t huge = (UINT64_C(5) << 30) + 7;
-    const firn_abc_sample sample = {
+    const firn_abcw_sample sample = {
         .property = 2, .bytes = huge, .elements = huge, .key = {{1, 2}}};
-    ASSERT_OK(firn_abc_sample_apply(writer, &sample, error));
-    assert_int_equal(writer->stream.offset, FIRN_ABC_FILE_START + 24 + huge);
+    ASSERT_OK(firn_abcw_sample_apply(writer, &sample, error));
+    assert_int_equal(writer->stream.offset, FIRN_ABCW_FILE_START + 24 + huge);
     const firn_vec3 position = {1.0f, 2.0f, 3.0f};
     const uint64_t id = 9;
     const firn_abc_points_data data = {1, &position, &id, NULL, NULL, NULL};
     ASSERT_OK(firn_abc_writer_put_points(writer, node, &data, error));
-    const firn_abc_property *ids = &writer->properties[3];
+    const firn_abcw_property *ids = &writer->properties[3];
     assert_string_equal(ids->name, ".pointIds");
     // After the huge sample and a key, a size and 12 bytes of P.
-    assert_true(ids->words[0] == (FIRN_ABC_EMPTY_DATA | (FIRN_ABC_FILE_START + 24 + huge + 36)));
+    assert_true(ids->words[0] == (FIRN_ABCW_EMPTY_DATA | (FIRN_ABCW_FILE_START + 24 + huge + 36)));
     firn_abc_writer_destroy(writer);
 }
 

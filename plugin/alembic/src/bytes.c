@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-bool firn_abc_reserve(void **array, size_t used, size_t *capacity, size_t count, size_t item_size)
+bool firn_abcw_reserve(void **array, size_t used, size_t *capacity, size_t count, size_t item_size)
 {
     if (count <= *capacity)
         return true;
@@ -22,14 +22,14 @@ bool firn_abc_reserve(void **array, size_t used, size_t *capacity, size_t count,
     return true;
 }
 
-void firn_abc_bytes_put(firn_abc_bytes *bytes, const void *data, size_t size)
+void firn_abcw_bytes_put(firn_abcw_bytes *bytes, const void *data, size_t size)
 {
     if (size == 0 || bytes->failed)
         return;
     void *memory = bytes->data;
     bytes->failed =
         size > SIZE_MAX - bytes->size ||
-        !firn_abc_reserve(&memory, bytes->size, &bytes->capacity, bytes->size + size, 1);
+        !firn_abcw_reserve(&memory, bytes->size, &bytes->capacity, bytes->size + size, 1);
     bytes->data = memory;
     if (bytes->failed)
         return;
@@ -37,8 +37,8 @@ void firn_abc_bytes_put(firn_abc_bytes *bytes, const void *data, size_t size)
     bytes->size += size;
 }
 
-void firn_abc_bytes_free(firn_abc_bytes *bytes)
+void firn_abcw_bytes_free(firn_abcw_bytes *bytes)
 {
     firn_free(bytes->data);
-    *bytes = (firn_abc_bytes){0};
+    *bytes = (firn_abcw_bytes){0};
 }

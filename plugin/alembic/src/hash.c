@@ -53,7 +53,7 @@ static uint64_t murmur_mix(uint64_t x)
     return x ^ x >> 33;
 }
 
-firn_abc_digest firn_murmur_finish(firn_murmur *murmur, const void *bytes, size_t size)
+firn_abcw_digest firn_murmur_finish(firn_murmur *murmur, const void *bytes, size_t size)
 {
     firn_murmur_blocks(murmur, bytes, size);
     const unsigned char *tail = (const unsigned char *)bytes + (size & ~(size_t)15);
@@ -71,13 +71,13 @@ firn_abc_digest firn_murmur_finish(firn_murmur *murmur, const void *bytes, size_
     h2 = murmur_mix(h2);
     h1 += h2;
     h2 += h1;
-    return (firn_abc_digest){{h1, h2}};
+    return (firn_abcw_digest){{h1, h2}};
 }
 
-firn_abc_digest firn_murmur_key(const void *bytes, size_t size)
+firn_abcw_digest firn_murmur_key(const void *bytes, size_t size)
 {
     if (size == 0)
-        return (firn_abc_digest){{0, 0}};
+        return (firn_abcw_digest){{0, 0}};
     firn_murmur murmur = {0, 0, 0};
     return firn_murmur_finish(&murmur, bytes, size);
 }
@@ -100,7 +100,7 @@ static inline void murmur_chains(int chains, firn_murmur *states, const unsigned
 
 // A step waits for the step before it; independent chains fill each other's waits.
 void firn_murmur_keys(const void *const *bytes, const size_t *sizes, int count,
-                      firn_abc_digest *keys)
+                      firn_abcw_digest *keys)
 {
     firn_murmur states[FIRN_MURMUR_CHAINS] = {{0, 0, 0}};
     const unsigned char *at[FIRN_MURMUR_CHAINS] = {NULL};
@@ -125,7 +125,7 @@ void firn_murmur_keys(const void *const *bytes, const size_t *sizes, int count,
         begin = end;
     }
     for (int i = 0; i < count; i++)
-        keys[i] = sizes[i] == 0 ? (firn_abc_digest){{0, 0}}
+        keys[i] = sizes[i] == 0 ? (firn_abcw_digest){{0, 0}}
                                 : firn_murmur_finish(&states[i], at[i] + (sizes[i] & ~(size_t)15),
                                                      sizes[i] & 15);
 }
@@ -153,7 +153,7 @@ static void short_end(uint64_t h[4])
     }
 }
 
-static firn_abc_digest spooky_short(const unsigned char *at, size_t size)
+static firn_abcw_digest spooky_short(const unsigned char *at, size_t size)
 {
     uint64_t h[4] = {0, 0, SPOOKY_SEED, SPOOKY_SEED};
     size_t rest = size;
@@ -175,7 +175,7 @@ static firn_abc_digest spooky_short(const unsigned char *at, size_t size)
     h[2] += rest == 0 ? SPOOKY_SEED : load_part(at, rest < 8 ? rest : 8);
     h[3] += rest == 0 ? SPOOKY_SEED : rest > 8 ? load_part(at + 8, rest - 8) : 0;
     short_end(h);
-    return (firn_abc_digest){{h[0], h[1]}};
+    return (firn_abcw_digest){{h[0], h[1]}};
 }
 
 enum { SPOOKY_WORDS = 12, SPOOKY_BLOCK = 8 * SPOOKY_WORDS };
@@ -204,7 +204,7 @@ static void long_end(uint64_t s[SPOOKY_WORDS])
     }
 }
 
-static firn_abc_digest spooky_long(const unsigned char *at, size_t size)
+static firn_abcw_digest spooky_long(const unsigned char *at, size_t size)
 {
     uint64_t s[SPOOKY_WORDS];
     for (int i = 0; i < SPOOKY_WORDS; i++)
@@ -218,17 +218,17 @@ static firn_abc_digest spooky_long(const unsigned char *at, size_t size)
         s[i] += load_word(block + 8 * i);
     for (int round = 0; round < 3; round++)
         long_end(s);
-    return (firn_abc_digest){{s[0], s[1]}};
+    return (firn_abcw_digest){{s[0], s[1]}};
 }
 
-firn_abc_digest firn_spooky(const void *bytes, size_t size)
+firn_abcw_digest firn_spooky(const void *bytes, size_t size)
 {
     return size < 2 * SPOOKY_BLOCK ? spooky_short(bytes, size) : spooky_long(bytes, size);
 }
 
-firn_abc_digest firn_spooky_fold(firn_abc_digest sum, firn_abc_digest next)
+firn_abcw_digest firn_spooky_fold(firn_abcw_digest sum, firn_abcw_digest next)
 {
     uint64_t h[4] = {sum.word[0], sum.word[1], next.word[0], next.word[1]};
     short_end(h);
-    return (firn_abc_digest){{h[0], h[1]}};
+    return (firn_abcw_digest){{h[0], h[1]}};
 }

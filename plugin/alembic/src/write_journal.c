@@ -22,7 +22,7 @@ enum { ENTRY_SAMPLE = 1, ENTRY_XFORM = 2, ENTRY_TIME = 3 };
 typedef struct journal_header {
     char magic[8];
     uint64_t version;
-    firn_abc_digest fingerprint;
+    firn_abcw_digest fingerprint;
     uint64_t checksum;
 } journal_header;
 
@@ -39,80 +39,80 @@ typedef struct entry_head {
 
 typedef struct sample_entry {
     uint64_t bytes, elements;
-    firn_abc_digest key;
+    firn_abcw_digest key;
     uint64_t word;
     uint64_t stored; // 1: this sample put the block there
 } sample_entry;
 
 static bool logs(const firn_abc_writer *writer)
 {
-    return writer->resumable && writer->phase == FIRN_ABC_WRITING;
+    return writer->resumable && writer->phase == FIRN_ABCW_WRITING;
 }
 
 static void log_entry(firn_abc_writer *writer, uint32_t kind, uint32_t index, const void *data,
                       size_t size)
 {
     const entry_head head = {kind, index};
-    firn_abc_bytes_put(&writer->frame, &head, sizeof head);
-    firn_abc_bytes_put(&writer->frame, data, size);
+    firn_abcw_bytes_put(&writer->frame, &head, sizeof head);
+    firn_abcw_bytes_put(&writer->frame, data, size);
 }
 
-void firn_abc_journal_sample(firn_abc_writer *writer, const firn_abc_sample *sample, uint64_t word,
-                             bool stored)
+void firn_abcw_journal_sample(firn_abc_writer *writer, const firn_abcw_sample *sample,
+                              uint64_t word, bool stored)
 {
     const sample_entry entry = {sample->bytes, sample->elements, sample->key, word, stored};
     if (logs(writer))
         log_entry(writer, ENTRY_SAMPLE, sample->property, &entry, sizeof entry);
 }
 
-void firn_abc_journal_xform(firn_abc_writer *writer, uint32_t node, const double *channels)
+void firn_abcw_journal_xform(firn_abc_writer *writer, uint32_t node, const double *channels)
 {
     if (logs(writer))
         log_entry(writer, ENTRY_XFORM, node, channels,
                   writer->objects[node].xform->channel_count * sizeof *channels);
 }
 
-void firn_abc_journal_time(firn_abc_writer *writer, uint32_t clock, double seconds)
+void firn_abcw_journal_time(firn_abc_writer *writer, uint32_t clock, double seconds)
 {
     if (logs(writer))
         log_entry(writer, ENTRY_TIME, clock, &seconds, sizeof seconds);
 }
 
 // Everything that was declared: a journal continues only the same archive.
-static bool fingerprint(const firn_abc_writer *writer, firn_abc_digest *digest)
+static bool fingerprint(const firn_abc_writer *writer, firn_abcw_digest *digest)
 {
-    firn_abc_bytes bytes = {0};
-    firn_abc_bytes_put(&bytes, writer->metadata.data, writer->metadata.size);
+    firn_abcw_bytes bytes = {0};
+    firn_abcw_bytes_put(&bytes, writer->metadata.data, writer->metadata.size);
     for (size_t i = 0; i < writer->clock_count; i++) {
-        const firn_abc_times *clock = &writer->clocks[i];
-        firn_abc_bytes_put_u32(&bytes, clock->acyclic);
-        firn_abc_bytes_put(&bytes, &clock->step, sizeof clock->step);
-        firn_abc_bytes_put(&bytes, clock->times, clock->count * sizeof *clock->times);
+        const firn_abcw_times *clock = &writer->clocks[i];
+        firn_abcw_bytes_put_u32(&bytes, clock->acyclic);
+        firn_abcw_bytes_put(&bytes, &clock->step, sizeof clock->step);
+        firn_abcw_bytes_put(&bytes, clock->times, clock->count * sizeof *clock->times);
     }
     for (size_t i = 0; i < writer->object_count; i++) {
-        const firn_abc_object *object = &writer->objects[i];
-        firn_abc_bytes_put_u32(&bytes, object->parent);
-        firn_abc_bytes_put(&bytes, object->name, strlen(object->name) + 1);
-        firn_abc_bytes_put(&bytes, object->metadata, strlen(object->metadata) + 1);
+        const firn_abcw_object *object = &writer->objects[i];
+        firn_abcw_bytes_put_u32(&bytes, object->parent);
+        firn_abcw_bytes_put(&bytes, object->name, strlen(object->name) + 1);
+        firn_abcw_bytes_put(&bytes, object->metadata, strlen(object->metadata) + 1);
         if (object->xform != NULL)
-            firn_abc_bytes_put(&bytes, object->xform->ops, sizeof object->xform->ops);
+            firn_abcw_bytes_put(&bytes, object->xform->ops, sizeof object->xform->ops);
     }
     for (size_t i = 0; i < writer->property_count; i++) {
-        const firn_abc_property *property = &writer->properties[i];
-        const firn_abc_property_def *def = &property->def;
+        const firn_abcw_property *property = &writer->properties[i];
+        const firn_abcw_property_def *def = &property->def;
         const uint32_t numbers[] = {(uint32_t)def->kind, (uint32_t)def->pod, def->extent,
                                     def->node,           def->parent1,       def->clock};
-        firn_abc_bytes_put(&bytes, numbers, sizeof numbers);
-        firn_abc_bytes_put(&bytes, property->name, strlen(property->name) + 1);
-        firn_abc_bytes_put(&bytes, property->metadata, strlen(property->metadata) + 1);
+        firn_abcw_bytes_put(&bytes, numbers, sizeof numbers);
+        firn_abcw_bytes_put(&bytes, property->name, strlen(property->name) + 1);
+        firn_abcw_bytes_put(&bytes, property->metadata, strlen(property->metadata) + 1);
     }
     *digest = firn_spooky(bytes.data, bytes.size);
     bool whole = !bytes.failed;
-    firn_abc_bytes_free(&bytes);
+    firn_abcw_bytes_free(&bytes);
     return whole;
 }
 
-firn_result firn_abc_journal_end_frame(firn_abc_writer *writer, firn_error *error)
+firn_result firn_abcw_journal_end_frame(firn_abc_writer *writer, firn_error *error)
 {
     if (writer->frame.failed || writer->frame.size > UINT32_MAX)
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot write '%s': out of memory", writer->path);
@@ -145,7 +145,7 @@ static bool take(entries *from, void *to, size_t size)
 typedef struct entry {
     entry_head head;
     sample_entry sample;
-    double numbers[FIRN_ABC_CHANNELS_MAX];
+    double numbers[FIRN_ABCW_CHANNELS_MAX];
 } entry;
 
 static bool take_entry(const firn_abc_writer *writer, entries *from, entry *to)
@@ -172,7 +172,7 @@ static bool take_entry(const firn_abc_writer *writer, entries *from, entry *to)
 static bool block_is_intact(firn_abc_writer *writer, const sample_entry *sample,
                             uint64_t archive_bytes, unsigned char *buffer)
 {
-    uint64_t offset = sample->word & ~FIRN_ABC_EMPTY_DATA;
+    uint64_t offset = sample->word & ~FIRN_ABCW_EMPTY_DATA;
     uint64_t head[3];
     if (offset > archive_bytes || archive_bytes - offset < sizeof head ||
         archive_bytes - offset - sizeof head < sample->bytes)
@@ -192,7 +192,7 @@ static bool block_is_intact(firn_abc_writer *writer, const sample_entry *sample,
     }
     if (firn_file_read_at(file, offset, buffer, (size_t)left, NULL) != FIRN_OK)
         return false;
-    firn_abc_digest key = firn_murmur_finish(&murmur, buffer, (size_t)left);
+    firn_abcw_digest key = firn_murmur_finish(&murmur, buffer, (size_t)left);
     return key.word[0] == sample->key.word[0] && key.word[1] == sample->key.word[1];
 }
 
@@ -215,16 +215,16 @@ static bool frame_is_intact(firn_abc_writer *writer, entries payload, uint64_t a
 static firn_result replay_entry(firn_abc_writer *writer, const entry *next, firn_error *error)
 {
     if (next->head.kind == ENTRY_TIME)
-        return firn_abc_time_add(writer, next->head.index, next->numbers[0], error);
+        return firn_abcw_time_add(writer, next->head.index, next->numbers[0], error);
     if (next->head.kind == ENTRY_XFORM) {
-        firn_abc_xform_note(writer->objects[next->head.index].xform, next->numbers);
+        firn_abcw_xform_note(writer->objects[next->head.index].xform, next->numbers);
         return FIRN_OK;
     }
-    const firn_abc_sample sample = {.property = next->head.index,
-                                    .bytes = next->sample.bytes,
-                                    .elements = next->sample.elements,
-                                    .key = next->sample.key};
-    return firn_abc_sample_apply(writer, &sample, error);
+    const firn_abcw_sample sample = {.property = next->head.index,
+                                     .bytes = next->sample.bytes,
+                                     .elements = next->sample.elements,
+                                     .key = next->sample.key};
+    return firn_abcw_sample_apply(writer, &sample, error);
 }
 
 static firn_result replay_frame(firn_abc_writer *writer, entries payload, uint64_t archive_bytes,
@@ -274,7 +274,7 @@ static firn_result replay_journal(firn_abc_writer *writer, const journal_header 
     size_t size = (size_t)firn_file_size(writer->journal);
     *kept = 0;
     // Without a whole header and a start of the archive there is nothing to continue.
-    if (size < sizeof *expected || firn_file_size(writer->stream.file) < FIRN_ABC_FILE_START)
+    if (size < sizeof *expected || firn_file_size(writer->stream.file) < FIRN_ABCW_FILE_START)
         return FIRN_OK;
     unsigned char *journal = firn_alloc(size);
     unsigned char *buffer = firn_alloc(CHECK_BYTES);
@@ -313,7 +313,7 @@ static firn_result journal_path(const char *path, char journal[FIRN_PATH_SIZE], 
     return FIRN_OK;
 }
 
-firn_result firn_abc_journal_open(firn_abc_writer *writer, firn_error *error)
+firn_result firn_abcw_journal_open(firn_abc_writer *writer, firn_error *error)
 {
     journal_header expected = {.magic = "FirnAbcJ", .version = VERSION};
     if (!fingerprint(writer, &expected.fingerprint))

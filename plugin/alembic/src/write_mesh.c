@@ -6,45 +6,45 @@ enum { RANK_POSITIONS = 3, RANK_VELOCITIES, RANK_INDICES, RANK_COUNTS, RANK_UVS,
 static firn_result add_topology(firn_abc_writer *writer, firn_abc_node node, uint32_t clock,
                                 firn_error *error)
 {
-    firn_abc_property_def def = {.name = ".faceIndices",
-                                 .kind = FIRN_ABC_ARRAY,
-                                 .pod = FIRN_ABC_POD_I32,
-                                 .extent = 1,
-                                 .rank = RANK_INDICES,
-                                 .clock = clock};
-    FIRN_TRY(firn_abc_role_add(writer, node, FIRN_ABC_INDICES, &def, error));
+    firn_abcw_property_def def = {.name = ".faceIndices",
+                                  .kind = FIRN_ABCW_ARRAY,
+                                  .pod = FIRN_ABCW_POD_I32,
+                                  .extent = 1,
+                                  .rank = RANK_INDICES,
+                                  .clock = clock};
+    FIRN_TRY(firn_abcw_role_add(writer, node, FIRN_ABCW_INDICES, &def, error));
     def.name = ".faceCounts";
     def.rank = RANK_COUNTS;
-    return firn_abc_role_add(writer, node, FIRN_ABC_COUNTS, &def, error);
+    return firn_abcw_role_add(writer, node, FIRN_ABCW_COUNTS, &def, error);
 }
 
 static firn_result add_properties(firn_abc_writer *writer, firn_abc_node node,
                                   const firn_abc_mesh_def *def, firn_error *error)
 {
     uint32_t clock = def->clock.index;
-    FIRN_TRY(firn_abc_geometry_add(writer, node, clock, error));
-    const firn_abc_property_def positions = {.name = "P",
-                                             .metadata = "geoScope=vtx;interpretation=point",
-                                             .kind = FIRN_ABC_ARRAY,
-                                             .pod = FIRN_ABC_POD_F32,
-                                             .extent = 3,
-                                             .rank = RANK_POSITIONS,
-                                             .clock = clock};
-    FIRN_TRY(firn_abc_role_add(writer, node, FIRN_ABC_POSITIONS, &positions, error));
+    FIRN_TRY(firn_abcw_geometry_add(writer, node, clock, error));
+    const firn_abcw_property_def positions = {.name = "P",
+                                              .metadata = "geoScope=vtx;interpretation=point",
+                                              .kind = FIRN_ABCW_ARRAY,
+                                              .pod = FIRN_ABCW_POD_F32,
+                                              .extent = 3,
+                                              .rank = RANK_POSITIONS,
+                                              .clock = clock};
+    FIRN_TRY(firn_abcw_role_add(writer, node, FIRN_ABCW_POSITIONS, &positions, error));
     FIRN_TRY(add_topology(writer, node, clock, error));
-    FIRN_TRY(firn_abc_params_add(writer, node, clock, def->params, def->param_count, error));
+    FIRN_TRY(firn_abcw_params_add(writer, node, clock, def->params, def->param_count, error));
     if (def->velocities)
-        FIRN_TRY(firn_abc_velocities_add(writer, node, (firn_abc_placement){clock, RANK_VELOCITIES},
-                                         error));
+        FIRN_TRY(firn_abcw_velocities_add(writer, node,
+                                          (firn_abcw_placement){clock, RANK_VELOCITIES}, error));
     if (def->uvs) {
         const firn_abc_param_def uvs = {"uv", FIRN_ABC_VEC2, def->uv_scope};
-        FIRN_TRY(firn_abc_param_role_add(writer, node, FIRN_ABC_UVS, &uvs,
-                                         (firn_abc_placement){clock, RANK_UVS}, error));
+        FIRN_TRY(firn_abcw_param_role_add(writer, node, FIRN_ABCW_UVS, &uvs,
+                                          (firn_abcw_placement){clock, RANK_UVS}, error));
     }
     if (def->normals) {
         const firn_abc_param_def normals = {"N", FIRN_ABC_NORMAL, def->normal_scope};
-        FIRN_TRY(firn_abc_param_role_add(writer, node, FIRN_ABC_NORMALS, &normals,
-                                         (firn_abc_placement){clock, RANK_NORMALS}, error));
+        FIRN_TRY(firn_abcw_param_role_add(writer, node, FIRN_ABCW_NORMALS, &normals,
+                                          (firn_abcw_placement){clock, RANK_NORMALS}, error));
     }
     return FIRN_OK;
 }
@@ -53,10 +53,10 @@ firn_result firn_abc_writer_add_mesh(firn_abc_writer *writer, firn_abc_node pare
                                      const char *name, const firn_abc_mesh_def *def,
                                      firn_abc_node *node, firn_error *error)
 {
-    FIRN_TRY(firn_abc_check_def(writer, def->cookie, sizeof *def, def->clock, error));
-    FIRN_TRY(firn_abc_object_add(writer, parent, name, FIRN_ABC_SCHEMA_MESH, node, error));
+    FIRN_TRY(firn_abcw_check_def(writer, def->cookie, sizeof *def, def->clock, error));
+    FIRN_TRY(firn_abcw_object_add(writer, parent, name, FIRN_ABCW_SCHEMA_MESH, node, error));
     firn_result result = add_properties(writer, *node, def, &writer->failure);
-    return firn_abc_settle(writer, result, error);
+    return firn_abcw_settle(writer, result, error);
 }
 
 // A reader would trust these numbers, so a wrong one must not get into a file.
@@ -92,7 +92,7 @@ static firn_result batch_optional(firn_abc_writer *writer, uint32_t property1, c
     if (property1 == 0)
         return FIRN_OK;
     uint64_t count = counts[writer->properties[property1 - 1].def.scope];
-    return firn_abc_batch_role(writer, property1, data, count, error);
+    return firn_abcw_batch_role(writer, property1, data, count, error);
 }
 
 static firn_result put_mesh(firn_abc_writer *writer, firn_abc_node node,
@@ -107,21 +107,21 @@ static firn_result put_mesh(firn_abc_writer *writer, firn_abc_node node,
                                                    [FIRN_ABC_VERTEX] = n,
                                                    [FIRN_ABC_CORNER] = data->corner_count};
     double bounds[6];
-    FIRN_TRY(firn_abc_batch_role(writer, role1[FIRN_ABC_POSITIONS], data->positions, n, error));
-    firn_abc_batch_add(writer, role1[FIRN_ABC_INDICES], data->face_indices, data->corner_count);
-    firn_abc_batch_add(writer, role1[FIRN_ABC_COUNTS], data->face_counts, data->face_count);
-    FIRN_TRY(firn_abc_batch_role(writer, role1[FIRN_ABC_VELOCITIES], data->velocities, n, error));
-    firn_abc_bounds_of_points(data->positions, data->point_count, bounds);
-    firn_abc_batch_add(writer, role1[FIRN_ABC_SELF_BOUNDS], bounds, 1);
-    FIRN_TRY(batch_optional(writer, role1[FIRN_ABC_UVS], data->uvs, counts, error));
-    FIRN_TRY(batch_optional(writer, role1[FIRN_ABC_NORMALS], data->normals, counts, error));
-    FIRN_TRY(firn_abc_batch_params(writer, node, data->params, counts, error));
-    return firn_abc_batch_commit(writer, error);
+    FIRN_TRY(firn_abcw_batch_role(writer, role1[FIRN_ABCW_POSITIONS], data->positions, n, error));
+    firn_abcw_batch_add(writer, role1[FIRN_ABCW_INDICES], data->face_indices, data->corner_count);
+    firn_abcw_batch_add(writer, role1[FIRN_ABCW_COUNTS], data->face_counts, data->face_count);
+    FIRN_TRY(firn_abcw_batch_role(writer, role1[FIRN_ABCW_VELOCITIES], data->velocities, n, error));
+    firn_abcw_bounds_of_points(data->positions, data->point_count, bounds);
+    firn_abcw_batch_add(writer, role1[FIRN_ABCW_SELF_BOUNDS], bounds, 1);
+    FIRN_TRY(batch_optional(writer, role1[FIRN_ABCW_UVS], data->uvs, counts, error));
+    FIRN_TRY(batch_optional(writer, role1[FIRN_ABCW_NORMALS], data->normals, counts, error));
+    FIRN_TRY(firn_abcw_batch_params(writer, node, data->params, counts, error));
+    return firn_abcw_batch_commit(writer, error);
 }
 
 firn_result firn_abc_writer_put_mesh(firn_abc_writer *writer, firn_abc_node node,
                                      const firn_abc_mesh_data *data, firn_error *error)
 {
-    FIRN_TRY(firn_abc_check_put(writer, node, FIRN_ABC_SCHEMA_MESH, error));
-    return firn_abc_settle(writer, put_mesh(writer, node, data, &writer->failure), error);
+    FIRN_TRY(firn_abcw_check_put(writer, node, FIRN_ABCW_SCHEMA_MESH, error));
+    return firn_abcw_settle(writer, put_mesh(writer, node, data, &writer->failure), error);
 }

@@ -3,20 +3,21 @@
 #include <string.h>
 
 static const uint8_t pod_bytes[] = {
-    [FIRN_ABC_POD_BOOL] = 1, [FIRN_ABC_POD_U8] = 1,  [FIRN_ABC_POD_U32] = 4, [FIRN_ABC_POD_I32] = 4,
-    [FIRN_ABC_POD_U64] = 8,  [FIRN_ABC_POD_F32] = 4, [FIRN_ABC_POD_F64] = 8,
+    [FIRN_ABCW_POD_BOOL] = 1, [FIRN_ABCW_POD_U8] = 1,  [FIRN_ABCW_POD_U32] = 4,
+    [FIRN_ABCW_POD_I32] = 4,  [FIRN_ABCW_POD_U64] = 8, [FIRN_ABCW_POD_F32] = 4,
+    [FIRN_ABCW_POD_F64] = 8,
 };
 
-static firn_result check_name(firn_abc_writer *writer, const firn_abc_property_def *def,
+static firn_result check_name(firn_abc_writer *writer, const firn_abcw_property_def *def,
                               firn_error *error)
 {
     size_t length = def->name != NULL ? strlen(def->name) : 0;
-    if (length == 0 || length >= FIRN_ABC_NAME_SIZE || strchr(def->name, '/') != NULL)
+    if (length == 0 || length >= FIRN_ABCW_NAME_SIZE || strchr(def->name, '/') != NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "cannot add '%.64s' to '%s': a name has 1 to %d characters and no '/'",
-                         def->name != NULL ? def->name : "", writer->path, FIRN_ABC_NAME_SIZE - 1);
+                         def->name != NULL ? def->name : "", writer->path, FIRN_ABCW_NAME_SIZE - 1);
     for (size_t i = 0; i < writer->property_count; i++) {
-        const firn_abc_property *other = &writer->properties[i];
+        const firn_abcw_property *other = &writer->properties[i];
         if (other->def.node == def->node && other->def.parent1 == def->parent1 &&
             strcmp(other->name, def->name) == 0)
             return firn_fail(error, FIRN_ERR_ARGUMENT,
@@ -26,26 +27,26 @@ static firn_result check_name(firn_abc_writer *writer, const firn_abc_property_d
     return FIRN_OK;
 }
 
-firn_result firn_abc_property_add(firn_abc_writer *writer, const firn_abc_property_def *def,
-                                  uint32_t *index1, firn_error *error)
+firn_result firn_abcw_property_add(firn_abc_writer *writer, const firn_abcw_property_def *def,
+                                   uint32_t *index1, firn_error *error)
 {
     FIRN_TRY(check_name(writer, def, error));
     void *memory = writer->properties;
-    bool enough = firn_abc_reserve(&memory, writer->property_count, &writer->property_capacity,
-                                   writer->property_count + 1, sizeof *writer->properties);
+    bool enough = firn_abcw_reserve(&memory, writer->property_count, &writer->property_capacity,
+                                    writer->property_count + 1, sizeof *writer->properties);
     writer->properties = memory;
     // A batch holds at most one sample of every property.
     memory = writer->batch;
-    enough = enough && firn_abc_reserve(&memory, writer->batch_count, &writer->batch_capacity,
-                                        writer->property_count + 1, sizeof *writer->batch);
+    enough = enough && firn_abcw_reserve(&memory, writer->batch_count, &writer->batch_capacity,
+                                         writer->property_count + 1, sizeof *writer->batch);
     writer->batch = memory;
     memory = writer->batch_order;
-    enough = enough && firn_abc_reserve(&memory, 0, &writer->order_capacity,
-                                        writer->property_count + 1, sizeof *writer->batch_order);
+    enough = enough && firn_abcw_reserve(&memory, 0, &writer->order_capacity,
+                                         writer->property_count + 1, sizeof *writer->batch_order);
     writer->batch_order = memory;
     if (!enough)
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot write '%s': out of memory", writer->path);
-    firn_abc_property *property = &writer->properties[writer->property_count];
+    firn_abcw_property *property = &writer->properties[writer->property_count];
     memset(property, 0, sizeof *property);
     property->def = *def;
     property->def.name = NULL;
@@ -59,45 +60,74 @@ firn_result firn_abc_property_add(firn_abc_writer *writer, const firn_abc_proper
     return FIRN_OK;
 }
 
-void firn_abc_batch_add(firn_abc_writer *writer, uint32_t property1, const void *data,
-                        uint64_t elements)
+void firn_abcw_batch_add(firn_abc_writer *writer, uint32_t property1, const void *data,
+                         uint64_t elements)
 {
     if (property1 == 0)
         return;
-    const firn_abc_property_def *def = &writer->properties[property1 - 1].def;
-    firn_abc_sample *sample = &writer->batch[writer->batch_count++];
+    const firn_abcw_property_def *def = &writer->properties[property1 - 1].def;
+    firn_abcw_sample *sample = &writer->batch[writer->batch_count++];
     sample->property = property1 - 1;
     sample->data = data;
     sample->elements = elements;
     sample->bytes = elements * def->extent * pod_bytes[def->pod];
 }
 
-static bool reserve_sample(firn_abc_writer *writer, firn_abc_property *property)
+firn_abcw_block *firn_abcw_blocks_find(firn_abcw_block_map *map, firn_abcw_digest key,
+                                       uint64_t bytes)
+{
+    size_t mask = map->capacity - 1;
+    for (size_t i = (size_t)key.word[0] & mask;; i = (i + 1) & mask) {
+        firn_abcw_block *block = &map->slots[i];
+        if (block->word == 0 || (block->bytes == bytes && block->key.word[0] == key.word[0] &&
+                                 block->key.word[1] == key.word[1]))
+            return block;
+    }
+}
+
+bool firn_abcw_blocks_reserve(firn_abcw_block_map *map)
+{
+    if (2 * (map->count + 1) <= map->capacity)
+        return true;
+    firn_abcw_block_map grown = {.count = map->count,
+                                 .capacity = map->capacity == 0 ? 64 : 2 * map->capacity};
+    grown.slots = firn_alloc_zero(grown.capacity * sizeof *grown.slots);
+    if (grown.slots == NULL)
+        return false;
+    for (size_t i = 0; i < map->capacity; i++)
+        if (map->slots[i].word != 0)
+            *firn_abcw_blocks_find(&grown, map->slots[i].key, map->slots[i].bytes) = map->slots[i];
+    firn_free(map->slots);
+    *map = grown;
+    return true;
+}
+
+static bool reserve_sample(firn_abc_writer *writer, firn_abcw_property *property)
 {
     // A change after a pause first repeats the word of the samples in between.
     size_t repeats = property->first != 0 ? property->count - property->last : 1;
     void *memory = property->words;
-    bool enough = firn_abc_reserve(&memory, property->word_count, &property->word_capacity,
-                                   property->word_count + repeats, sizeof *property->words);
+    bool enough = firn_abcw_reserve(&memory, property->word_count, &property->word_capacity,
+                                    property->word_count + repeats, sizeof *property->words);
     property->words = memory;
-    return enough && firn_abc_blocks_reserve(&writer->blocks);
+    return enough && firn_abcw_blocks_reserve(&writer->blocks);
 }
 
 // Finds the block of a sample in the file or appends it; *values is the number of plain values
 // that the property which stored it had.
-static uint64_t place_sample(firn_abc_writer *writer, const firn_abc_sample *sample,
+static uint64_t place_sample(firn_abc_writer *writer, const firn_abcw_sample *sample,
                              uint64_t *values, bool *stored)
 {
     *values = 0;
     if (sample->bytes == 0)
-        return FIRN_ABC_EMPTY_DATA;
-    firn_abc_block *block = firn_abc_blocks_find(&writer->blocks, sample->key, sample->bytes);
+        return FIRN_ABCW_EMPTY_DATA;
+    firn_abcw_block *block = firn_abcw_blocks_find(&writer->blocks, sample->key, sample->bytes);
     if (block->word == 0) {
-        const firn_abc_property_def *def = &writer->properties[sample->property].def;
+        const firn_abcw_property_def *def = &writer->properties[sample->property].def;
         block->key = sample->key;
         block->bytes = sample->bytes;
         block->values = sample->elements * def->extent;
-        block->word = firn_abc_stream_sample(&writer->stream, sample);
+        block->word = firn_abcw_stream_sample(&writer->stream, sample);
         writer->blocks.count++;
         *stored = true;
     }
@@ -105,16 +135,16 @@ static uint64_t place_sample(firn_abc_writer *writer, const firn_abc_sample *sam
     return block->word;
 }
 
-static firn_abc_digest sample_digest(const firn_abc_property *property)
+static firn_abcw_digest sample_digest(const firn_abcw_property *property)
 {
-    if (property->def.kind == FIRN_ABC_SCALAR)
+    if (property->def.kind == FIRN_ABCW_SCALAR)
         return property->key;
     uint64_t message[3] = {property->elements, property->key.word[0], property->key.word[1]};
     return firn_spooky(message, sizeof message);
 }
 
-static void change_sample(firn_abc_writer *writer, firn_abc_property *property,
-                          const firn_abc_sample *sample, bool *stored)
+static void change_sample(firn_abc_writer *writer, firn_abcw_property *property,
+                          const firn_abcw_sample *sample, bool *stored)
 {
     if (property->first != 0)
         for (uint32_t i = property->last + 1; i < property->count; i++)
@@ -125,7 +155,7 @@ static void change_sample(firn_abc_writer *writer, firn_abc_property *property,
     property->key = sample->key;
     property->bytes = sample->bytes;
     property->elements = sample->elements;
-    if (property->def.kind == FIRN_ABC_ARRAY) {
+    if (property->def.kind == FIRN_ABCW_ARRAY) {
         // Comparing elements with values is how official files come to their homogeneous bit.
         property->homogeneous = property->homogeneous && sample->elements == values;
         property->scalar_like = property->scalar_like && sample->elements == 1;
@@ -135,11 +165,11 @@ static void change_sample(firn_abc_writer *writer, firn_abc_property *property,
     property->last = property->count;
 }
 
-firn_result firn_abc_sample_apply(firn_abc_writer *writer, const firn_abc_sample *sample,
-                                  firn_error *error)
+firn_result firn_abcw_sample_apply(firn_abc_writer *writer, const firn_abcw_sample *sample,
+                                   firn_error *error)
 {
-    firn_abc_property *property = &writer->properties[sample->property];
-    const firn_abc_times *clock = &writer->clocks[property->def.clock];
+    firn_abcw_property *property = &writer->properties[sample->property];
+    const firn_abcw_times *clock = &writer->clocks[property->def.clock];
     if (clock->acyclic && property->count >= clock->count)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "cannot write sample %u of '%s' to '%s': its clock has only %zu times",
@@ -154,20 +184,20 @@ firn_result firn_abc_sample_apply(firn_abc_writer *writer, const firn_abc_sample
                     property->key.word[1] == sample->key.word[1];
     if (!repeated)
         change_sample(writer, property, sample, &stored);
-    firn_abc_digest digest = sample_digest(property);
+    firn_abcw_digest digest = sample_digest(property);
     property->sum = property->count == 0 ? digest : firn_spooky_fold(property->sum, digest);
     property->count++;
-    firn_abc_journal_sample(writer, sample, property->word, stored);
+    firn_abcw_journal_sample(writer, sample, property->word, stored);
     return FIRN_OK;
 }
 
 // Samples of similar size are hashed together.
 static void hash_batch(firn_abc_writer *writer)
 {
-    firn_abc_sample **order = writer->batch_order;
+    firn_abcw_sample **order = writer->batch_order;
     int count = (int)writer->batch_count;
     for (int i = 0; i < count; i++) {
-        firn_abc_sample *sample = &writer->batch[i];
+        firn_abcw_sample *sample = &writer->batch[i];
         int at = i;
         for (; at > 0 && order[at - 1]->bytes < sample->bytes; at--)
             order[at] = order[at - 1];
@@ -177,7 +207,7 @@ static void hash_batch(firn_abc_writer *writer)
         int chains = count - first < FIRN_MURMUR_CHAINS ? count - first : FIRN_MURMUR_CHAINS;
         const void *data[FIRN_MURMUR_CHAINS];
         size_t sizes[FIRN_MURMUR_CHAINS];
-        firn_abc_digest keys[FIRN_MURMUR_CHAINS];
+        firn_abcw_digest keys[FIRN_MURMUR_CHAINS];
         for (int i = 0; i < chains; i++) {
             data[i] = order[first + i]->data;
             sizes[i] = (size_t)order[first + i]->bytes;
@@ -188,12 +218,12 @@ static void hash_batch(firn_abc_writer *writer)
     }
 }
 
-firn_result firn_abc_batch_commit(firn_abc_writer *writer, firn_error *error)
+firn_result firn_abcw_batch_commit(firn_abc_writer *writer, firn_error *error)
 {
     hash_batch(writer);
     size_t count = writer->batch_count;
     writer->batch_count = 0;
     for (size_t i = 0; i < count; i++)
-        FIRN_TRY(firn_abc_sample_apply(writer, &writer->batch[i], error));
+        FIRN_TRY(firn_abcw_sample_apply(writer, &writer->batch[i], error));
     return FIRN_OK;
 }

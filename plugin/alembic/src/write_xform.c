@@ -21,7 +21,7 @@ static double default_channel(unsigned type, unsigned channel)
     return op_types[type].default_value;
 }
 
-static firn_result fill_state(firn_abc_xform_state *xform, const firn_abc_xform_def *def,
+static firn_result fill_state(firn_abcw_xform_state *xform, const firn_abc_xform_def *def,
                               firn_error *error)
 {
     if (def->op_count > FIRN_ABC_OPS_MAX)
@@ -41,46 +41,46 @@ static firn_result fill_state(firn_abc_xform_state *xform, const firn_abc_xform_
 static firn_result add_properties(firn_abc_writer *writer, firn_abc_node node,
                                   const firn_abc_xform_def *def, firn_error *error)
 {
-    firn_abc_xform_state *xform = firn_alloc_zero(sizeof *xform);
+    firn_abcw_xform_state *xform = firn_alloc_zero(sizeof *xform);
     writer->objects[node.index].xform = xform;
     if (xform == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot write '%s': out of memory", writer->path);
     FIRN_TRY(fill_state(xform, def, error));
-    FIRN_TRY(firn_abc_schema_add(writer, node, error));
-    firn_abc_property_def property = {.name = ".inherits",
-                                      .kind = FIRN_ABC_SCALAR,
-                                      .pod = FIRN_ABC_POD_BOOL,
-                                      .extent = 1,
-                                      .rank = RANK_INHERITS,
-                                      .clock = def->clock.index};
-    FIRN_TRY(firn_abc_role_add(writer, node, FIRN_ABC_INHERITS, &property, error));
+    FIRN_TRY(firn_abcw_schema_add(writer, node, error));
+    firn_abcw_property_def property = {.name = ".inherits",
+                                       .kind = FIRN_ABCW_SCALAR,
+                                       .pod = FIRN_ABCW_POD_BOOL,
+                                       .extent = 1,
+                                       .rank = RANK_INHERITS,
+                                       .clock = def->clock.index};
+    FIRN_TRY(firn_abcw_role_add(writer, node, FIRN_ABCW_INHERITS, &property, error));
     if (xform->op_count == 0)
         return FIRN_OK;
     property.name = ".ops";
-    property.pod = FIRN_ABC_POD_U8;
+    property.pod = FIRN_ABCW_POD_U8;
     property.extent = (uint8_t)xform->op_count;
     property.rank = RANK_OPS;
     property.clock = 0;
-    FIRN_TRY(firn_abc_role_add(writer, node, FIRN_ABC_OPS, &property, error));
+    FIRN_TRY(firn_abcw_role_add(writer, node, FIRN_ABCW_OPS, &property, error));
     property.name = ".vals";
-    property.pod = FIRN_ABC_POD_F64;
+    property.pod = FIRN_ABCW_POD_F64;
     property.extent = (uint8_t)xform->channel_count;
     property.rank = RANK_CHANNELS;
     property.clock = def->clock.index;
-    return firn_abc_role_add(writer, node, FIRN_ABC_CHANNELS, &property, error);
+    return firn_abcw_role_add(writer, node, FIRN_ABCW_CHANNELS, &property, error);
 }
 
 firn_result firn_abc_writer_add_xform(firn_abc_writer *writer, firn_abc_node parent,
                                       const char *name, const firn_abc_xform_def *def,
                                       firn_abc_node *node, firn_error *error)
 {
-    FIRN_TRY(firn_abc_check_def(writer, def->cookie, sizeof *def, def->clock, error));
-    FIRN_TRY(firn_abc_object_add(writer, parent, name, FIRN_ABC_SCHEMA_XFORM, node, error));
+    FIRN_TRY(firn_abcw_check_def(writer, def->cookie, sizeof *def, def->clock, error));
+    FIRN_TRY(firn_abcw_object_add(writer, parent, name, FIRN_ABCW_SCHEMA_XFORM, node, error));
     firn_result result = add_properties(writer, *node, def, &writer->failure);
-    return firn_abc_settle(writer, result, error);
+    return firn_abcw_settle(writer, result, error);
 }
 
-void firn_abc_xform_note(firn_abc_xform_state *xform, const double *channels)
+void firn_abcw_xform_note(firn_abcw_xform_state *xform, const double *channels)
 {
     const double tolerance = 1e-12;
     if (!xform->started)
@@ -101,55 +101,55 @@ void firn_abc_xform_note(firn_abc_xform_state *xform, const double *channels)
 firn_result firn_abc_writer_put_xform(firn_abc_writer *writer, firn_abc_node node,
                                       const double *channels, bool inherits, firn_error *error)
 {
-    FIRN_TRY(firn_abc_check_put(writer, node, FIRN_ABC_SCHEMA_XFORM, error));
-    const firn_abc_object *object = &writer->objects[node.index];
+    FIRN_TRY(firn_abcw_check_put(writer, node, FIRN_ABCW_SCHEMA_XFORM, error));
+    const firn_abcw_object *object = &writer->objects[node.index];
     const unsigned char inherits_byte = inherits;
-    firn_abc_batch_add(writer, object->role1[FIRN_ABC_INHERITS], &inherits_byte, 1);
-    firn_abc_batch_add(writer, object->role1[FIRN_ABC_CHANNELS], channels, 1);
-    firn_abc_batch_add(writer, object->role1[FIRN_ABC_OPS], object->xform->ops, 1);
-    firn_result result = firn_abc_batch_commit(writer, &writer->failure);
+    firn_abcw_batch_add(writer, object->role1[FIRN_ABCW_INHERITS], &inherits_byte, 1);
+    firn_abcw_batch_add(writer, object->role1[FIRN_ABCW_CHANNELS], channels, 1);
+    firn_abcw_batch_add(writer, object->role1[FIRN_ABCW_OPS], object->xform->ops, 1);
+    firn_result result = firn_abcw_batch_commit(writer, &writer->failure);
     if (result == FIRN_OK && object->xform->channel_count > 0) {
-        firn_abc_xform_note(object->xform, channels);
-        firn_abc_journal_xform(writer, node.index, channels);
+        firn_abcw_xform_note(object->xform, channels);
+        firn_abcw_journal_xform(writer, node.index, channels);
     }
-    return firn_abc_settle(writer, result, error);
+    return firn_abcw_settle(writer, result, error);
 }
 
 // The two properties that sum up all samples can only be added after the last one.
-firn_result firn_abc_xform_close(firn_abc_writer *writer, firn_abc_node node, firn_error *error)
+firn_result firn_abcw_xform_close(firn_abc_writer *writer, firn_abc_node node, firn_error *error)
 {
-    const firn_abc_object *object = &writer->objects[node.index];
-    const firn_abc_xform_state *xform = object->xform;
+    const firn_abcw_object *object = &writer->objects[node.index];
+    const firn_abcw_xform_state *xform = object->xform;
     if (xform->moved) {
-        const firn_abc_property_def moved = {.name = "isNotConstantIdentity",
-                                             .kind = FIRN_ABC_SCALAR,
-                                             .pod = FIRN_ABC_POD_BOOL,
-                                             .extent = 1,
-                                             .rank = RANK_MOVED};
-        FIRN_TRY(firn_abc_role_add(writer, node, FIRN_ABC_MOVED, &moved, error));
+        const firn_abcw_property_def moved = {.name = "isNotConstantIdentity",
+                                              .kind = FIRN_ABCW_SCALAR,
+                                              .pod = FIRN_ABCW_POD_BOOL,
+                                              .extent = 1,
+                                              .rank = RANK_MOVED};
+        FIRN_TRY(firn_abcw_role_add(writer, node, FIRN_ABCW_MOVED, &moved, error));
     }
     if (memchr(xform->animated, true, sizeof xform->animated) == NULL)
         return FIRN_OK;
-    const firn_abc_property_def animated = {
+    const firn_abcw_property_def animated = {
         .name = ".animChans",
-        .kind = FIRN_ABC_ARRAY,
-        .pod = FIRN_ABC_POD_U32,
+        .kind = FIRN_ABCW_ARRAY,
+        .pod = FIRN_ABCW_POD_U32,
         .extent = 1,
         .rank = RANK_ANIMATED,
-        .clock = writer->properties[object->role1[FIRN_ABC_INHERITS] - 1].def.clock};
-    return firn_abc_role_add(writer, node, FIRN_ABC_ANIMATED, &animated, error);
+        .clock = writer->properties[object->role1[FIRN_ABCW_INHERITS] - 1].def.clock};
+    return firn_abcw_role_add(writer, node, FIRN_ABCW_ANIMATED, &animated, error);
 }
 
-firn_result firn_abc_xform_put_summary(firn_abc_writer *writer, firn_abc_node node,
-                                       firn_error *error)
+firn_result firn_abcw_xform_put_summary(firn_abc_writer *writer, firn_abc_node node,
+                                        firn_error *error)
 {
     static const unsigned char yes = 1;
-    const firn_abc_object *object = &writer->objects[node.index];
-    uint32_t animated[FIRN_ABC_CHANNELS_MAX], count = 0;
+    const firn_abcw_object *object = &writer->objects[node.index];
+    uint32_t animated[FIRN_ABCW_CHANNELS_MAX], count = 0;
     for (uint32_t i = 0; i < object->xform->channel_count; i++)
         if (object->xform->animated[i])
             animated[count++] = i;
-    firn_abc_batch_add(writer, object->role1[FIRN_ABC_MOVED], &yes, 1);
-    firn_abc_batch_add(writer, object->role1[FIRN_ABC_ANIMATED], animated, count);
-    return firn_abc_batch_commit(writer, error);
+    firn_abcw_batch_add(writer, object->role1[FIRN_ABCW_MOVED], &yes, 1);
+    firn_abcw_batch_add(writer, object->role1[FIRN_ABCW_ANIMATED], animated, count);
+    return firn_abcw_batch_commit(writer, error);
 }
