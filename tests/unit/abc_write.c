@@ -400,6 +400,20 @@ static void archives_beyond_4_gib_are_whole(void **state)
     }
     ASSERT_OK(firn_abc_writer_finish(writer, error));
     firn_free(positions);
+
+    // The root group, the last thing in the file, has its six children.
+    FILE *file = fopen("abc_large.abc", "rb");
+    assert_non_null(file);
+    uint64_t header[2], children = 0;
+    assert_int_equal(fread(header, sizeof header, 1, file), 1);
+    assert_true(header[1] > UINT32_MAX);
+    assert_int_equal(fseek(file, (long)header[1], SEEK_SET), 0);
+    assert_int_equal(fread(&children, sizeof children, 1, file), 1);
+    assert_int_equal(children, 6);
+    assert_int_equal(fseek(file, 6 * sizeof children, SEEK_CUR), 0);
+    assert_int_equal(fgetc(file), EOF);
+    fclose(file);
+    remove("abc_large.abc");
 }
 
 int main(void)
