@@ -13,6 +13,10 @@ firn_abc_write_test(abc_write_journal
     SOURCES unit/abc_write_journal.c unit/abc_write_scene.c LABELS asan)
 firn_abc_write_test(abc_write_failure
     SOURCES unit/abc_write_failure.c unit/abc_write_scene.c LABELS asan)
+if(EXISTS ${PROJECT_SOURCE_DIR}/plugin/alembic/include/firn/abc.h)
+    firn_abc_write_test(abc_rewrite
+        SOURCES unit/abc_rewrite.c unit/abc_write_scene.c LABELS asan)
+endif()
 
 # An independent model of the format checks what abc_write left behind.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -51,6 +51,7 @@ typedef struct firn_abcw_property_def {
     firn_abcw_pod pod;
     uint8_t extent;       // plain values per element
     uint8_t rank;         // its group is written before those of smaller rank
+    bool late;            // not written when it has no sample
     firn_abc_scope scope; // of geometry parameters
     uint32_t node;
     uint32_t parent1; // index + 1 of the compound it is in; 0 at the top of the object

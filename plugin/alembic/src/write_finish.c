@@ -67,7 +67,8 @@ static firn_abcw_digest finish_hash(tail *t, firn_abcw_bytes *bytes)
 
 static bool is_child(const firn_abcw_property *property, uint32_t node, uint32_t parent1)
 {
-    return property->def.node == node && property->def.parent1 == parent1;
+    return property->def.node == node && property->def.parent1 == parent1 &&
+           (property->count > 0 || !property->def.late);
 }
 
 static void put_property_header(firn_abcw_bytes *bytes, tail *t, const firn_abcw_property *property)

@@ -86,6 +86,7 @@ firn_result firn_abcw_velocities_add(firn_abc_writer *writer, firn_abc_node node
     def.name = ".velocities";
     def.metadata = "interpretation=vector";
     def.kind = FIRN_ABCW_ARRAY;
+    def.late = true;
     def.rank = placement.rank;
     def.clock = placement.clock;
     return firn_abcw_role_add(writer, node, FIRN_ABCW_VELOCITIES, &def, error);
@@ -118,6 +119,7 @@ firn_result firn_abcw_param_role_add(firn_abc_writer *writer, firn_abc_node node
     firn_abcw_property_def def;
     char metadata[FIRN_ABCW_METADATA_SIZE];
     FIRN_TRY(param_property(param, &def, metadata, error));
+    def.late = true;
     def.rank = placement.rank;
     def.clock = placement.clock;
     return firn_abcw_role_add(writer, node, role, &def, error);

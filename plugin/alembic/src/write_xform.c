@@ -52,6 +52,7 @@ static firn_result add_properties(firn_abc_writer *writer, firn_abc_node node,
                                        .pod = FIRN_ABCW_POD_BOOL,
                                        .extent = 1,
                                        .rank = RANK_INHERITS,
+                                       .late = true,
                                        .clock = def->clock.index};
     FIRN_TRY(firn_abcw_role_add(writer, node, FIRN_ABCW_INHERITS, &property, error));
     if (xform->op_count == 0)
