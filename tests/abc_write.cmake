@@ -23,7 +23,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME abc_write_check
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/abc_check.py
         abc_scene.abc abc_frame.0001.abc abc_frame.0003.abc abc_equal.abc abc_pause.abc
-        abc_whole.abc abc_tiny.abc abc_many.abc
+        abc_whole.abc abc_tiny.abc abc_many.abc abc_windows.abc
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 set_tests_properties(abc_write PROPERTIES FIXTURES_SETUP abc_written)
 set_tests_properties(abc_write_check PROPERTIES FIXTURES_REQUIRED abc_written)

@@ -326,8 +326,9 @@ static void assert_bounds_are_those_of_a_plain_loop(const firn_vec3 *points, siz
         if (value > expected[3 + i % 3])
             expected[3 + i % 3] = value;
     }
-    double bounds[6];
-    firn_abcw_bounds_of_points(points, count, bounds);
+    double bounds[6] = {DBL_MAX, DBL_MAX, DBL_MAX, -DBL_MAX, -DBL_MAX, -DBL_MAX};
+    firn_abcw_bounds_extend(bounds, points, count / 2);
+    firn_abcw_bounds_extend(bounds, points + count / 2, count - count / 2);
     assert_memory_equal(bounds, expected, sizeof bounds);
 }
 
@@ -345,6 +346,34 @@ static void bounds_enclose_the_points_and_ignore_nan(void **state)
     assert_bounds_are_those_of_a_plain_loop(points, POINTS);
     points[0] = firn_vec(NAN, NAN, NAN);
     assert_bounds_are_those_of_a_plain_loop(points, 1);
+}
+
+static void bounds_and_keys_of_large_samples_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    enum { POINTS = 10001 };
+    static firn_vec3 points[POINTS];
+    for (size_t i = 0; i < POINTS; i++)
+        points[i] = firn_vec((float)(i * 7919 % POINTS), 5.0f - (float)(i * 31 % POINTS), (float)i);
+    double expected[6] = {0.0, 6.0 - POINTS, 0.0, POINTS - 1.0, 5.0, POINTS - 1.0};
+    firn_abc_writer_def def = firn_abc_writer_def_default();
+    firn_abc_writer *writer = NULL;
+    ASSERT_OK(firn_abc_writer_create("abc_windows.abc", &def, &writer, error));
+    firn_abc_points_def points_def = firn_abc_points_def_default();
+    points_def.widths = true;
+    firn_abc_node node;
+    ASSERT_OK(firn_abc_writer_add_points(writer, FIRN_ABC_ROOT, "p", &points_def, &node, error));
+    uint32_t frame;
+    ASSERT_OK(firn_abc_writer_begin(writer, &frame, error));
+    const firn_abc_points_data data = {POINTS, points, NULL, NULL, &points[0].x, NULL};
+    ASSERT_OK(firn_abc_writer_put_points(writer, node, &data, error));
+    const firn_abcw_property *bounds =
+        &writer->properties[writer->objects[node.index].role1[FIRN_ABCW_SELF_BOUNDS] - 1];
+    firn_abcw_digest key = firn_murmur_key(expected, sizeof expected);
+    assert_memory_equal(&bounds->key, &key, sizeof key);
+    key = firn_murmur_key(points, sizeof points);
+    assert_memory_equal(&bounds[1].key, &key, sizeof key); // P follows .selfBnds
+    ASSERT_OK(firn_abc_writer_finish(writer, error));
 }
 
 static void offsets_do_not_wrap_at_4_gib(void **state)
@@ -430,6 +459,7 @@ int main(void)
         cmocka_unit_test(equal_data_is_stored_once),
         cmocka_unit_test(file_has_its_name_only_when_it_is_whole),
         cmocka_unit_test(bounds_enclose_the_points_and_ignore_nan),
+        cmocka_unit_test(bounds_and_keys_of_large_samples_are_those_of_the_whole),
         cmocka_unit_test(offsets_do_not_wrap_at_4_gib),
         cmocka_unit_test(archives_beyond_4_gib_are_whole),
     };

@@ -99,35 +99,32 @@ static inline void murmur_chains(int chains, firn_murmur *states, const unsigned
 }
 
 // A step waits for the step before it; independent chains fill each other's waits.
-void firn_murmur_keys(const void *const *bytes, const size_t *sizes, int count,
-                      firn_abcw_digest *keys)
+void firn_murmur_advance(firn_murmur *states, const void *const *bytes, const size_t *sizes,
+                         int count, size_t end)
 {
-    firn_murmur states[FIRN_MURMUR_CHAINS] = {{0, 0, 0}};
     const unsigned char *at[FIRN_MURMUR_CHAINS] = {NULL};
     for (int i = 0; i < count; i++)
         at[i] = bytes[i];
-    size_t begin = 0;
+    size_t begin = (size_t)states[0].size;
     for (int active = count; active > 0; active--) {
-        size_t end = sizes[active - 1] & ~(size_t)15;
+        size_t stop = (sizes[active - 1] < end ? sizes[active - 1] : end) & ~(size_t)15;
+        if (stop <= begin)
+            continue;
         switch (active) {
         case 1:
-            murmur_chains(1, states, at, begin, end);
+            murmur_chains(1, states, at, begin, stop);
             break;
         case 2:
-            murmur_chains(2, states, at, begin, end);
+            murmur_chains(2, states, at, begin, stop);
             break;
         case 3:
-            murmur_chains(3, states, at, begin, end);
+            murmur_chains(3, states, at, begin, stop);
             break;
         default:
-            murmur_chains(FIRN_MURMUR_CHAINS, states, at, begin, end);
+            murmur_chains(FIRN_MURMUR_CHAINS, states, at, begin, stop);
         }
-        begin = end;
+        begin = stop;
     }
-    for (int i = 0; i < count; i++)
-        keys[i] = sizes[i] == 0 ? (firn_abcw_digest){{0, 0}}
-                                : firn_murmur_finish(&states[i], at[i] + (sizes[i] & ~(size_t)15),
-                                                     sizes[i] & 15);
 }
 
 #define SPOOKY_SEED 0xdeadbeefdeadbeefu

@@ -24,10 +24,10 @@ firn_abcw_digest firn_murmur_key(const void *bytes, size_t size);
 
 enum { FIRN_MURMUR_CHAINS = 4 };
 
-/// The keys of up to FIRN_MURMUR_CHAINS samples, ordered from large to small, twice as fast as one
-/// after the other.
-void firn_murmur_keys(const void *const *bytes, const size_t *sizes, int count,
-                      firn_abcw_digest *keys);
+/// Takes up to FIRN_MURMUR_CHAINS inputs, ordered from large to small, to the whole blocks before
+/// offset `end`: twice as fast as one after the other. The states go on where they stand.
+void firn_murmur_advance(firn_murmur *states, const void *const *bytes, const size_t *sizes,
+                         int count, size_t end);
 
 firn_abcw_digest firn_spooky(const void *bytes, size_t size);
 

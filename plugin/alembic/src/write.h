@@ -146,6 +146,7 @@ typedef struct firn_abcw_sample {
     const void *data; // NULL when a journal is replayed
     uint64_t bytes, elements;
     firn_abcw_digest key;
+    double *bounds; // of points: the box to be filled while they are hashed, or NULL
 } firn_abcw_sample;
 
 typedef enum firn_abcw_phase {
@@ -236,7 +237,10 @@ firn_result firn_abcw_batch_role(firn_abc_writer *writer, uint32_t property1, co
 firn_result firn_abcw_batch_params(firn_abc_writer *writer, firn_abc_node node,
                                    const void *const *data,
                                    const uint64_t counts[FIRN_ABC_SCOPE_COUNT], firn_error *error);
-void firn_abcw_bounds_of_points(const firn_vec3 *positions, size_t count, double bounds[6]);
+firn_result firn_abcw_batch_positions(firn_abc_writer *writer, firn_abc_node node,
+                                      const firn_vec3 *positions, size_t count, double bounds[6],
+                                      firn_error *error);
+void firn_abcw_bounds_extend(double bounds[6], const firn_vec3 *positions, size_t count);
 
 // write_xform.c
 void firn_abcw_xform_note(firn_abcw_xform_state *xform, const double *channels);

@@ -107,11 +107,11 @@ static firn_result put_mesh(firn_abc_writer *writer, firn_abc_node node,
                                                    [FIRN_ABC_VERTEX] = n,
                                                    [FIRN_ABC_CORNER] = data->corner_count};
     double bounds[6];
-    FIRN_TRY(firn_abcw_batch_role(writer, role1[FIRN_ABCW_POSITIONS], data->positions, n, error));
+    FIRN_TRY(
+        firn_abcw_batch_positions(writer, node, data->positions, data->point_count, bounds, error));
     firn_abcw_batch_add(writer, role1[FIRN_ABCW_INDICES], data->face_indices, data->corner_count);
     firn_abcw_batch_add(writer, role1[FIRN_ABCW_COUNTS], data->face_counts, data->face_count);
     FIRN_TRY(firn_abcw_batch_role(writer, role1[FIRN_ABCW_VELOCITIES], data->velocities, n, error));
-    firn_abcw_bounds_of_points(data->positions, data->point_count, bounds);
     firn_abcw_batch_add(writer, role1[FIRN_ABCW_SELF_BOUNDS], bounds, 1);
     FIRN_TRY(batch_optional(writer, role1[FIRN_ABCW_UVS], data->uvs, counts, error));
     FIRN_TRY(batch_optional(writer, role1[FIRN_ABCW_NORMALS], data->normals, counts, error));

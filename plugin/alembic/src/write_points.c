@@ -60,11 +60,10 @@ static firn_result put_points(firn_abc_writer *writer, firn_abc_node node,
     if (role1[FIRN_ABCW_WIDTHS] != 0)
         widths = counts[writer->properties[role1[FIRN_ABCW_WIDTHS] - 1].def.scope];
     double bounds[6];
-    FIRN_TRY(firn_abcw_batch_role(writer, role1[FIRN_ABCW_POSITIONS], data->positions, n, error));
+    FIRN_TRY(firn_abcw_batch_positions(writer, node, data->positions, data->count, bounds, error));
     firn_abcw_batch_add(writer, role1[FIRN_ABCW_IDS], data->ids, data->ids != NULL ? n : 0);
     FIRN_TRY(firn_abcw_batch_role(writer, role1[FIRN_ABCW_VELOCITIES], data->velocities, n, error));
     FIRN_TRY(firn_abcw_batch_role(writer, role1[FIRN_ABCW_WIDTHS], data->widths, widths, error));
-    firn_abcw_bounds_of_points(data->positions, data->count, bounds);
     firn_abcw_batch_add(writer, role1[FIRN_ABCW_SELF_BOUNDS], bounds, 1);
     FIRN_TRY(firn_abcw_batch_params(writer, node, data->params, counts, error));
     return firn_abcw_batch_commit(writer, error);

@@ -70,6 +70,7 @@ void firn_abcw_batch_add(firn_abc_writer *writer, uint32_t property1, const void
     sample->property = property1 - 1;
     sample->data = data;
     sample->elements = elements;
+    sample->bounds = NULL;
     sample->bytes = elements * def->extent * pod_bytes[def->pod];
 }
 
@@ -191,30 +192,64 @@ firn_result firn_abcw_sample_apply(firn_abc_writer *writer, const firn_abcw_samp
     return FIRN_OK;
 }
 
-// Samples of similar size are hashed together.
+// The bounds read a window of the points just before the hash does, while it is in the cache.
+// A window is a whole number of points, of vectors of points and of hash blocks.
+enum { LARGE_SAMPLE = 4096, WINDOW = 48 << 10 };
+
+static void extend_bounds(const firn_abcw_sample *sample, size_t begin)
+{
+    size_t end = begin + WINDOW < sample->bytes ? begin + WINDOW : (size_t)sample->bytes;
+    if (sample->bounds != NULL && begin < end)
+        firn_abcw_bounds_extend(sample->bounds,
+                                (const firn_vec3 *)sample->data + begin / sizeof(firn_vec3),
+                                (end - begin) / sizeof(firn_vec3));
+}
+
+static void hash_together(firn_abcw_sample *const *samples, int count)
+{
+    const void *data[FIRN_MURMUR_CHAINS];
+    size_t sizes[FIRN_MURMUR_CHAINS];
+    firn_murmur states[FIRN_MURMUR_CHAINS] = {{0, 0, 0}};
+    for (int i = 0; i < count; i++) {
+        data[i] = samples[i]->data;
+        sizes[i] = (size_t)samples[i]->bytes;
+    }
+    for (size_t begin = 0; begin < sizes[0]; begin += WINDOW) {
+        for (int i = 0; i < count; i++)
+            extend_bounds(samples[i], begin);
+        firn_murmur_advance(states, data, sizes, count, begin + WINDOW);
+    }
+    for (int i = 0; i < count; i++) {
+        size_t rest = sizes[i] & 15;
+        const unsigned char *tail = (const unsigned char *)data[i] + (sizes[i] - rest);
+        samples[i]->key = firn_murmur_finish(&states[i], tail, rest);
+    }
+}
+
+// Large samples are hashed together with those of similar size. Small ones follow in the order of
+// the batch, because the box of a sample of points is a small sample after it.
 static void hash_batch(firn_abc_writer *writer)
 {
     firn_abcw_sample **order = writer->batch_order;
-    int count = (int)writer->batch_count;
-    for (int i = 0; i < count; i++) {
+    int large = 0;
+    for (size_t i = 0; i < writer->batch_count; i++) {
         firn_abcw_sample *sample = &writer->batch[i];
-        int at = i;
+        if (sample->bytes < LARGE_SAMPLE)
+            continue;
+        int at = large++;
         for (; at > 0 && order[at - 1]->bytes < sample->bytes; at--)
             order[at] = order[at - 1];
         order[at] = sample;
     }
-    for (int first = 0; first < count; first += FIRN_MURMUR_CHAINS) {
-        int chains = count - first < FIRN_MURMUR_CHAINS ? count - first : FIRN_MURMUR_CHAINS;
-        const void *data[FIRN_MURMUR_CHAINS];
-        size_t sizes[FIRN_MURMUR_CHAINS];
-        firn_abcw_digest keys[FIRN_MURMUR_CHAINS];
-        for (int i = 0; i < chains; i++) {
-            data[i] = order[first + i]->data;
-            sizes[i] = (size_t)order[first + i]->bytes;
-        }
-        firn_murmur_keys(data, sizes, chains, keys);
-        for (int i = 0; i < chains; i++)
-            order[first + i]->key = keys[i];
+    for (int first = 0; first < large; first += FIRN_MURMUR_CHAINS)
+        hash_together(order + first,
+                      large - first < FIRN_MURMUR_CHAINS ? large - first : FIRN_MURMUR_CHAINS);
+    for (size_t i = 0; i < writer->batch_count; i++) {
+        firn_abcw_sample *sample = &writer->batch[i];
+        if (sample->bytes >= LARGE_SAMPLE)
+            continue;
+        extend_bounds(sample, 0);
+        sample->key = firn_murmur_key(sample->data, (size_t)sample->bytes);
     }
 }
 

@@ -219,14 +219,9 @@ static inline lanes pick(lane_mask mask, lanes yes, lanes no)
     return (lanes)((mask & (lane_mask)yes) | (~mask & (lane_mask)no));
 }
 
-void firn_abcw_bounds_of_points(const firn_vec3 *positions, size_t count, double bounds[6])
+// A NaN compares false and leaves the box alone.
+void firn_abcw_bounds_extend(double bounds[6], const firn_vec3 *positions, size_t count)
 {
-    // No points give the empty box of Alembic, largest minimum and smallest maximum. A NaN
-    // compares false and leaves the box alone.
-    for (int axis = 0; axis < 3; axis++) {
-        bounds[axis] = DBL_MAX;
-        bounds[3 + axis] = -DBL_MAX;
-    }
     lanes low[REGISTERS], high[REGISTERS];
     for (int k = 0; k < REGISTERS; k++) {
         low[k] = (lanes){INFINITY, INFINITY, INFINITY, INFINITY};
@@ -253,4 +248,19 @@ void firn_abcw_bounds_of_points(const firn_vec3 *positions, size_t count, double
             bounds[3 + axis] = point[axis] > bounds[3 + axis] ? point[axis] : bounds[3 + axis];
         }
     }
+}
+
+firn_result firn_abcw_batch_positions(firn_abc_writer *writer, firn_abc_node node,
+                                      const firn_vec3 *positions, size_t count, double bounds[6],
+                                      firn_error *error)
+{
+    // No points give the empty box of Alembic, largest minimum and smallest maximum.
+    for (int axis = 0; axis < 3; axis++) {
+        bounds[axis] = DBL_MAX;
+        bounds[3 + axis] = -DBL_MAX;
+    }
+    uint32_t property1 = writer->objects[node.index].role1[FIRN_ABCW_POSITIONS];
+    FIRN_TRY(firn_abcw_batch_role(writer, property1, positions, count, error));
+    writer->batch[writer->batch_count - 1].bounds = bounds;
+    return FIRN_OK;
 }
