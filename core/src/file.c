@@ -151,7 +151,9 @@ static int open_locked(firn_file_writer *file, struct stat *info)
         if (file->descriptor < 0)
             return errno;
         struct stat named;
-        int reason = flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+        // Some file systems cannot lock; there a second writer goes unnoticed.
+        bool taken = flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        int reason = taken ? EWOULDBLOCK : 0;
         if (reason == 0 && fstat(file->descriptor, info) != 0)
             reason = errno;
         if (reason == 0 && stat(file->temporary, &named) == 0 && named.st_ino == info->st_ino &&
