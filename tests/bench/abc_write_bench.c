@@ -1,5 +1,6 @@
 // Writes points as an Alembic archive and as plain bytes, in turn, and prints the ratio as CSV.
 #include "firn/abc_write.h"
+#include "firn/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

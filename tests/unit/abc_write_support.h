@@ -3,6 +3,7 @@
 #define FIRN_TEST_ABC_WRITE_SUPPORT_H
 
 #include "firn/abc_write.h"
+#include "firn/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

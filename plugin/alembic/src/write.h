@@ -6,6 +6,7 @@
 #include "hash.h"
 
 #include "firn/abc_write.h"
+#include "firn/file.h"
 
 enum {
     FIRN_ABCW_NAME_SIZE = 256,

@@ -27,7 +27,6 @@
 #define FIRN_ABC_WRITE_H
 
 #include "firn/base.h"
-#include "firn/file.h"
 #include "firn/vec.h"
 
 #ifdef __cplusplus
