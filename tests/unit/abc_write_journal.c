@@ -249,6 +249,8 @@ static void killed_at_random_moments_the_archive_is_whole_or_absent(void **state
         int status = 0;
         waitpid(child, &status, 0);
         kills += WIFSIGNALED(status);
+        if (!WIFSIGNALED(status)) // it was faster than the first run: aim earlier
+            longest -= longest / 4;
         assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
         if (file_exists(PATH)) {
             assert_same_files(PATH, WHOLE);
