@@ -1,7 +1,8 @@
-#include "sim_state.h"
+#include "firn/sim.h"
 
 #include "defs.h"
 #include "sim_defs.h"
+#include "sim_state.h"
 #include "threads.h"
 
 #include <math.h>
