@@ -19,7 +19,7 @@ add_executable(readme_program ${CMAKE_CURRENT_BINARY_DIR}/readme_program.c)
 target_link_libraries(readme_program PRIVATE firn_flags firn_core)
 add_test(NAME readme_program COMMAND readme_program)
 set_tests_properties(readme_program PROPERTIES
-    PASS_REGULAR_EXPRESSION "^[1-9][0-9]* particles\n$" LABELS asan
+    PASS_REGULAR_EXPRESSION "^[1-9][0-9]* particles\n$"
     ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
 set_target_properties(readme_program PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

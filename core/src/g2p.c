@@ -1,4 +1,4 @@
-/// Grid to particles: velocities, deformation, contact and positions, method.md (7)-(10).
+/// Grid to particles: velocities, deformation, contact and positions, method.md (11)-(16).
 #include "isa.h"
 #include "lanes.h"
 #include "stencil.h"
@@ -57,7 +57,7 @@ FIRN_INLINE firn_fm3 gradient_of(firn_takings *takings)
     return (firn_fm3){{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
 }
 
-// F_E and J_P, method.md (11)-(13).
+// F_E and J_P, method.md (12) and (13).
 FIRN_INLINE void update_deformation(const firn_pass *pass, size_t first, int n, firn_fm3 gradient)
 {
     const firn_materials *m = pass->materials;
