@@ -105,6 +105,7 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->node_limits,
                             &sim->partial,
                             &sim->snapshot.material,
+                            &sim->snapshot.new_keys,
                             &sim->snapshot.blocks,
                             &sim->snapshot.sources};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
