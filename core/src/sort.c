@@ -120,6 +120,8 @@ static void rank_keys(firn_grid *grid, int32_t *places)
 {
     uint64_t *keys = grid->keys.data;
     size_t count = grid->map.count;
+    if (count == 0)
+        return;
     uint64_t *sorted = (uint64_t *)(places + 2 * ((count + 1) / 2));
     memcpy(sorted, keys, count * sizeof *keys);
     qsort(sorted, count, sizeof *sorted, compare_keys);
