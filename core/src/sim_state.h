@@ -26,8 +26,9 @@ typedef enum firn_stage {
 /// What a retry goes back to.
 typedef struct firn_snapshot {
     firn_array channel[FIRN_CHANNEL_MAX];
-    firn_array material, blocks, sources;
-    size_t count, block_count;
+    firn_array material, new_keys, blocks, sources;
+    size_t count, sorted_count, block_count;
+    bool volumes_missing;
     uint32_t next_id;
     int64_t substep;
     double time;
