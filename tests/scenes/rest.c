@@ -1,12 +1,12 @@
 /// Snow at rest: it carries its own weight, and without forces nothing moves.
 #include "scene.h"
 
-// A column of 4 x 4 cells in smooth walls, standing on the floor.
+// A column of 2 x 2 cells in smooth walls, standing on the floor.
 // In the cells at the floor the nodes behind it, which cannot move, make the stress swing from one
 // particle layer to the next; only the mean of these layers means something.
 enum { LAYERS = 12, BOUNDARY_LAYERS = 3 };
 static const float CELL = 0.02f;
-static const float WIDTH = 0.08f;
+static const float WIDTH = 0.04f;
 static const double HEIGHT = LAYERS * 0.02;
 
 typedef struct profile {
