@@ -128,8 +128,8 @@ static void packed_snow_does_not_rebound_and_is_harder(void **state)
         assert_true(elastic.after - elastic.held > 0.05);
         // At the same elastic strain, 2.5 %, the packed snow pushes back harder. The grid sees the
         // piston only where it has reached a node, up to a cell late: some packing is missed.
-        assert_true(fabs(much.mean_jp / (0.75 / 0.975) - 1.0) < 0.06);
-        assert_true(fabs(little.mean_jp / (0.875 / 0.975) - 1.0) < 0.06);
+        assert_true(fabs(much.mean_jp / (0.75 / 0.975) - 1.0) < 0.08);
+        assert_true(fabs(little.mean_jp / (0.875 / 0.975) - 1.0) < 0.08);
         assert_true(much.stress > 2.0 * little.stress);
     }
 }
