@@ -321,7 +321,7 @@ static void views_and_reads_are_those_of_the_particles(void **state)
                     &error);
     expect_sentence(firn_sim_read(sim, FIRN_POSITION, 1, SIZE_MAX, out, &error), FIRN_ERR_ARGUMENT,
                     &error);
-    expect_sentence(firn_sim_read(sim, (firn_attribute)99, 0, 1, out, &error), FIRN_ERR_ARGUMENT,
+    expect_sentence(firn_sim_read(sim, (firn_quantity)99, 0, 1, out, &error), FIRN_ERR_ARGUMENT,
                     &error);
     assert_int_equal(firn_sim_read(sim, FIRN_POSITION, 3, 0, out, &error), FIRN_OK);
     firn_sim_destroy(sim);
