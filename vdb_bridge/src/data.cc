@@ -2,9 +2,11 @@
 
 #include <cmath>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
-namespace {
+namespace
+{
 
 // Voxel indices stay where sums of a few of them cannot overflow.
 constexpr int32_t INDEX_LIMIT = 1 << 30;
@@ -21,21 +23,9 @@ bool finite(const firn_transform &map)
            std::isfinite(map.rotation.w) && std::isfinite(map.scale) && map.scale > 0.0f;
 }
 
-// Not finite exactly when the exponent bits are all set; this loop vectorizes.
-bool finite(const float *values, size_t count)
-{
-    uint32_t bad = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        std::memcpy(&bits, values + i, sizeof bits);
-        bad |= (bits & 0x7f800000u) == 0x7f800000u;
-    }
-    return bad == 0;
-}
-
 bool finite(const array<firn_vec3> &values)
 {
-    return finite(reinterpret_cast<const float *>(values.data()), 3 * values.size());
+    return all_finite(reinterpret_cast<const float *>(values.data()), 3 * values.size());
 }
 
 bool on_lattice(const firn_coord &origin, int32_t edge)
@@ -75,7 +65,7 @@ void validate(const firn_vdb_shape &shape, const std::string &path)
         refuse(path, "the level set has a background that is not a positive distance");
     check_origins(surface.origins, path);
     check_length(surface.values.size(), FIRN_LEAF_VOXELS * surface.origins.size(), path);
-    if (!finite(surface.values.data(), surface.values.size()))
+    if (!all_finite(surface.values.data(), surface.values.size()))
         refuse(path, "the level set has values that are not finite");
     for (const firn_tile &tile : surface.tiles) {
         bool edge = tile.edge == 8 || tile.edge == 128 || tile.edge == 4096;
@@ -102,8 +92,8 @@ void validate(const firn_vdb_volume &volume, const std::string &path)
         check_length(volume.velocity.size(), voxels, path);
     if (volume.compaction.size() > 0)
         check_length(volume.compaction.size(), voxels, path);
-    if (!finite(volume.density.data(), volume.density.size()) || !finite(volume.velocity) ||
-        !finite(volume.compaction.data(), volume.compaction.size()))
+    if (!all_finite(volume.density.data(), volume.density.size()) || !finite(volume.velocity) ||
+        !all_finite(volume.compaction.data(), volume.compaction.size()))
         refuse(path, "the volume has values that are not finite");
 }
 

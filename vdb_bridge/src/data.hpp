@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 struct meta_entry {
     std::string name, type, value;
@@ -83,8 +84,8 @@ struct firn_vdb_volume {
     firn_vdb::array<firn_coord> origins;
     firn_vdb::array<uint64_t> mask;
     firn_vdb::array<float> density;
-    firn_vdb::array<firn_vec3> velocity;   // empty: none
-    firn_vdb::array<float> compaction;     // empty: none
+    firn_vdb::array<firn_vec3> velocity; // empty: none
+    firn_vdb::array<float> compaction;   // empty: none
 };
 
 struct firn_vdb_cloud {
@@ -95,7 +96,8 @@ struct firn_vdb_cloud {
     void link();
 };
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 // A wire has value(T &), text(std::string &), items(array<T> &) and list(std::vector<T> &); one
 // that sends leaves the arguments alone, one that receives fills them.
@@ -178,6 +180,8 @@ void validate(const firn_vdb_listing &listing, const std::string &path);
 void validate(const firn_vdb_shape &shape, const std::string &path);
 void validate(const firn_vdb_volume &volume, const std::string &path);
 void validate(const firn_vdb_cloud &cloud, const std::string &path);
+
+bool all_finite(const float *values, size_t count);
 
 /// Bytes of one value of an attribute.
 size_t attribute_size(int type);

@@ -5,9 +5,11 @@
 
 #include <openvdb/openvdb.h>
 
+#include <tbb/info.h>
 #include <tbb/task_arena.h>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 /// Rotation, uniform scale and translation of a grid; false when its transform is anything else.
 bool map_of(const openvdb::math::Transform &transform, firn_transform &map);
@@ -28,10 +30,11 @@ level_set_data level_set_of(const openvdb::FloatGrid &grid, const firn_transform
 openvdb::FloatGrid::Ptr level_set_of_fog(const openvdb::FloatGrid &fog, float threshold,
                                          float half_width);
 
-/// Runs body with at most this many threads; 0: all.
+/// Runs body with at most this many threads; 0: all. TBB prints a warning when asked for more than
+/// the machine has.
 template <class Body> void with_threads(int count, Body &&body)
 {
-    if (count <= 0)
+    if (count <= 0 || count >= tbb::info::default_concurrency())
         body();
     else
         tbb::task_arena(count).execute(body);
@@ -40,7 +43,7 @@ template <class Body> void with_threads(int count, Body &&body)
 /// A file opened for reading, with the metadata of its grids.
 class input_file
 {
-public:
+  public:
     /// location is what to open, path what to call it in messages.
     input_file(const std::string &location, const std::string &path);
 
@@ -52,7 +55,7 @@ public:
     const openvdb::GridBase *find(const std::string &name) const; // or nullptr
     std::string names() const; // "density, vel (vec3s)", for messages
 
-private:
+  private:
     std::string path_;
     openvdb::io::File file_;
     openvdb::GridPtrVecPtr grids_;

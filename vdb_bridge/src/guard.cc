@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <exception>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 void fail(firn_result code, const char *format, ...)
 {

@@ -9,7 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 /// Thrown inside the bridge; becomes the result and the message of the call.
 struct failure {
@@ -44,7 +45,7 @@ template <class T> class array
 {
     static_assert(std::is_trivially_copyable_v<T>);
 
-public:
+  public:
     array() = default;
     explicit array(size_t count) : count_(count)
     {
@@ -70,7 +71,7 @@ public:
     const T *begin() const { return data_; }
     const T *end() const { return data_ + count_; }
 
-private:
+  private:
     void swap(array &other) noexcept
     {
         std::swap(data_, other.data_);

@@ -16,9 +16,11 @@
 
 extern char **environ;
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
-namespace {
+namespace
+{
 
 constexpr const char *PROGRAM = "firn-vdb-helper";
 constexpr uint64_t REQUEST_BUDGET = 1 << 20;
@@ -173,14 +175,14 @@ void helper::report_delay(const std::string &path)
          path.c_str(), timeout_);
 }
 
-namespace {
+namespace
+{
 
 template <class Result> void answer(sender &out, const request &wanted)
 {
     Result result;
     firn_error error;
-    firn_result code =
-        guarded(&error, [&] { read_grids(wanted, wanted.path, result); });
+    firn_result code = guarded(&error, [&] { read_grids(wanted, wanted.path, result); });
     out.value((uint32_t)code);
     if (code != FIRN_OK)
         out.text(error.message);

@@ -6,11 +6,12 @@
 
 #include <sys/types.h>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 class helper
 {
-public:
+  public:
     explicit helper(const firn_vdb_reader_def &def);
     ~helper() { stop(); }
     helper(const helper &) = delete;
@@ -38,7 +39,7 @@ public:
         }
     }
 
-private:
+  private:
     template <class Result> void attempt(request &wanted, Result &result)
     {
         double deadline = firn_seconds() + timeout_;

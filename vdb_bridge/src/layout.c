@@ -102,9 +102,10 @@ static firn_result damaged(const cursor *c, const char *where, firn_error *error
 {
     if (c->failure != 0)
         return firn_fail_errno(error, c->failure, "read", c->path);
-    return firn_fail(error, FIRN_ERR_FORMAT,
-                     "'%s' is damaged or cut short: its %s cannot be read (the file has %llu bytes)",
-                     c->path, where, (unsigned long long)c->end);
+    return firn_fail(
+        error, FIRN_ERR_FORMAT,
+        "'%s' is damaged or cut short: its %s cannot be read (the file has %llu bytes)", c->path,
+        where, (unsigned long long)c->end);
 }
 
 static firn_result check_header(cursor *c, firn_error *error)

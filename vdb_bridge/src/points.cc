@@ -9,12 +9,14 @@
 
 #include <cmath>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 using namespace openvdb;
 using namespace openvdb::points;
 
-namespace {
+namespace
+{
 
 constexpr uint32_t POINTS_PER_VOXEL = 8;
 
@@ -78,12 +80,14 @@ void check_points(const firn_vdb_points &points)
             fail(FIRN_ERR_ARGUMENT, "the position of point %zu is not finite", i);
     for (size_t i = 0; i < points.attribute_count; i++) {
         const firn_vdb_attribute &attribute = points.attributes[i];
-        bool named = attribute.name != nullptr && AttributeSet::Descriptor::validName(attribute.name) &&
+        bool named = attribute.name != nullptr &&
+                     AttributeSet::Descriptor::validName(attribute.name) &&
                      std::strcmp(attribute.name, "P") != 0;
         if (!named || attribute_size(attribute.type) == 0)
-            fail(FIRN_ERR_ARGUMENT,
-                 "point attribute %zu needs a type and a name of letters, digits and _ other than P",
-                 i);
+            fail(
+                FIRN_ERR_ARGUMENT,
+                "point attribute %zu needs a type and a name of letters, digits and _ other than P",
+                i);
     }
 }
 
@@ -120,7 +124,8 @@ PointDataGrid::Ptr grid_of(const firn_vdb_points_def &def, const firn_vdb_points
     return grid;
 }
 
-// ---- reading -------------------------------------------------------------------------------------
+// ---- reading
+// -------------------------------------------------------------------------------------
 
 using point_leaf = PointDataTree::LeafNodeType;
 
@@ -152,8 +157,8 @@ attribute_data read_scalar(const std::vector<leaf_range> &leaves, const std::str
                            size_t count)
 {
     using element = std::conditional_t<std::is_floating_point_v<Stored>, float, int32_t>;
-    int32_t type = std::is_floating_point_v<Stored> ? FIRN_VDB_ATTRIBUTE_FLOAT
-                                                    : FIRN_VDB_ATTRIBUTE_INT;
+    int32_t type =
+        std::is_floating_point_v<Stored> ? FIRN_VDB_ATTRIBUTE_FLOAT : FIRN_VDB_ATTRIBUTE_INT;
     attribute_data data = {name, type, array<unsigned char>(count * sizeof(element))};
     read_column<Stored>(leaves, name, reinterpret_cast<element *>(data.bytes.data()),
                         [](Stored value) { return static_cast<element>(value); });
@@ -167,9 +172,8 @@ attribute_data read_vector(const std::vector<leaf_range> &leaves, const std::str
     attribute_data data = {name, FIRN_VDB_ATTRIBUTE_VEC3,
                            array<unsigned char>(count * sizeof(firn_vec3))};
     read_column<Stored>(
-        leaves, name, reinterpret_cast<firn_vec3 *>(data.bytes.data()), [](const Stored &v) {
-            return firn_vec((float)v.x(), (float)v.y(), (float)v.z());
-        });
+        leaves, name, reinterpret_cast<firn_vec3 *>(data.bytes.data()),
+        [](const Stored &v) { return firn_vec((float)v.x(), (float)v.y(), (float)v.z()); });
     return data;
 }
 
@@ -179,10 +183,10 @@ using attribute_reader = attribute_data (*)(const std::vector<leaf_range> &, con
 attribute_reader reader_of(const std::string &type)
 {
     static const std::pair<const char *, attribute_reader> readers[] = {
-        {"float", read_scalar<float>},     {"double", read_scalar<double>},
-        {"int8", read_scalar<int8_t>},     {"int16", read_scalar<int16_t>},
-        {"int32", read_scalar<int32_t>},   {"int64", read_scalar<int64_t>},
-        {"vec3s", read_vector<Vec3s>},     {"vec3d", read_vector<Vec3d>},
+        {"float", read_scalar<float>},   {"double", read_scalar<double>},
+        {"int8", read_scalar<int8_t>},   {"int16", read_scalar<int16_t>},
+        {"int32", read_scalar<int32_t>}, {"int64", read_scalar<int64_t>},
+        {"vec3s", read_vector<Vec3s>},   {"vec3d", read_vector<Vec3d>},
     };
     for (auto [name, reader] : readers)
         if (type == name)

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <filesystem>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 using namespace openvdb;
 
-namespace {
+namespace
+{
 
 constexpr size_t TEXT_LIMIT = 1000;
 constexpr float DEFAULT_REFERENCE_DENSITY = 400.0f;
@@ -38,7 +40,8 @@ std::vector<meta_entry> entries_of(const MetaMap &meta)
 
 } // namespace
 
-// ---- transforms ----------------------------------------------------------------------------------
+// ---- transforms
+// ----------------------------------------------------------------------------------
 
 static firn_quat quaternion_of(const Mat3d &r)
 {
@@ -94,10 +97,11 @@ firn_transform required_map(const GridBase &grid, const std::string &path)
 {
     firn_transform map;
     if (!map_of(grid.constTransform(), map))
-        fail(FIRN_ERR_UNSUPPORTED,
-             "the grid '%s' of '%s' is stretched, sheared, mirrored or a frustum; only rotation and "
-             "uniform scale can be used: resample it to cubic voxels",
-             grid.getName().c_str(), path.c_str());
+        fail(
+            FIRN_ERR_UNSUPPORTED,
+            "the grid '%s' of '%s' is stretched, sheared, mirrored or a frustum; only rotation and "
+            "uniform scale can be used: resample it to cubic voxels",
+            grid.getName().c_str(), path.c_str());
     return map;
 }
 
@@ -110,7 +114,8 @@ bool same_lattice(const firn_transform &a, const firn_transform &b)
            firn_length(firn_sub(here, there)) < tolerance;
 }
 
-// ---- files ---------------------------------------------------------------------------------------
+// ---- files
+// ---------------------------------------------------------------------------------------
 
 input_file::input_file(const std::string &location, const std::string &path)
     : path_(path), file_(location)
@@ -121,10 +126,7 @@ input_file::input_file(const std::string &location, const std::string &path)
     grids_ = file_.readAllGridMetadata();
 }
 
-GridBase::Ptr input_file::load(const GridBase &grid)
-{
-    return file_.readGrid(grid.getName());
-}
+GridBase::Ptr input_file::load(const GridBase &grid) { return file_.readGrid(grid.getName()); }
 
 const GridBase *input_file::find(const std::string &name) const
 {
@@ -158,10 +160,20 @@ Vec3SGrid::Ptr load_vector(input_file &file, const GridBase &grid)
     GridBase::Ptr loaded = file.load(grid);
     if (Vec3SGrid::Ptr single = gridPtrCast<Vec3SGrid>(loaded))
         return single;
-    return std::make_shared<Vec3SGrid>(*gridPtrCast<Vec3DGrid>(loaded));
+    // OpenVDB converts scalars between precisions, but not vectors.
+    Vec3DGrid::Ptr wide = gridPtrCast<Vec3DGrid>(loaded);
+    auto tree =
+        std::make_shared<Vec3STree>(wide->tree(), Vec3s(wide->background()), TopologyCopy());
+    auto at = wide->getConstUnsafeAccessor();
+    for (auto value = tree->beginValueOn(); value; ++value)
+        value.setValue(Vec3s(at.getValue(value.getCoord())));
+    Vec3SGrid::Ptr narrow = Vec3SGrid::create(tree);
+    narrow->setTransform(wide->transformPtr());
+    return narrow;
 }
 
-// ---- which grid ----------------------------------------------------------------------------------
+// ---- which grid
+// ----------------------------------------------------------------------------------
 
 /// The grid that was named, else the one with the usual name, else the only one of its class.
 static const GridBase *choose(const input_file &file, const std::string &name, const char *usual,
@@ -200,7 +212,8 @@ static const GridBase &choose_required(const input_file &file, const std::string
     return *grid;
 }
 
-// ---- leaves --------------------------------------------------------------------------------------
+// ---- leaves
+// --------------------------------------------------------------------------------------
 
 template <class Tree> static std::vector<const typename Tree::LeafNodeType *> leaves_of(Tree &tree)
 {
@@ -239,7 +252,8 @@ level_set_data level_set_of(const FloatGrid &grid, const firn_transform &map)
     return data;
 }
 
-// ---- the readers ---------------------------------------------------------------------------------
+// ---- the readers
+// ---------------------------------------------------------------------------------
 
 static grid_entry entry_of(const GridBase &grid)
 {
@@ -333,15 +347,15 @@ void read_grids(const request &wanted, const std::string &location, firn_vdb_vol
     FloatGrid::Ptr density = load_scalar(file, chosen);
     density->tree().voxelizeActiveTiles();
     auto leaves = leaves_of(density->tree());
-    firn_transform expected = {{0.5f * volume.map.scale, 0.5f * volume.map.scale,
-                                0.5f * volume.map.scale},
-                               firn_quat_identity(),
-                               volume.map.scale};
+    firn_transform expected = {
+        {0.5f * volume.map.scale, 0.5f * volume.map.scale, 0.5f * volume.map.scale},
+        firn_quat_identity(),
+        volume.map.scale};
     volume.aligned = same_lattice(volume.map, expected);
 
     velocity_field velocity;
-    bool moving = velocity.load(file, wanted.velocity_grid) &&
-                  same_lattice(velocity.map(), volume.map);
+    bool moving =
+        velocity.load(file, wanted.velocity_grid) && same_lattice(velocity.map(), volume.map);
     const GridBase *packed = file.find("compaction");
     FloatGrid::Ptr compaction;
     firn_transform packed_map;

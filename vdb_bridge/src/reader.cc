@@ -16,7 +16,8 @@ struct firn_vdb_reader {
     helper process;
 };
 
-namespace {
+namespace
+{
 
 struct descriptor {
     int number;
@@ -31,7 +32,7 @@ struct descriptor {
 /// An open file whose layout has been checked. It stays the same file when another takes its name.
 class checked_file
 {
-public:
+  public:
     explicit checked_file(const char *path)
         : path_(path), open_{open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)}
     {
@@ -59,7 +60,7 @@ public:
                  (unsigned long long)found.size, (unsigned long long)found.checksum);
     }
 
-private:
+  private:
     const char *path_;
     descriptor open_;
 };

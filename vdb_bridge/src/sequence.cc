@@ -13,7 +13,8 @@
 
 using namespace firn_vdb;
 
-namespace {
+namespace
+{
 
 constexpr int FRAME_LIMIT = 1000000; // files of a sequence
 constexpr size_t LIST_LIMIT = 400;   // bytes of a message that list frames
@@ -60,7 +61,7 @@ struct firn_vdb_sequence {
     std::string pattern, grid, velocity_grid, helper; // what def points to
     std::vector<gap> gaps;
     std::vector<firn_vdb_gap> gap_view;
-    std::vector<int> present; // frames with a usable file, rising
+    std::vector<int> present;                                // frames with a usable file, rising
     std::unique_ptr<firn_vdb_reader, reader_release> reader; // used by the thread only
 
     std::mutex mutex; // guards what follows
@@ -99,9 +100,8 @@ firn_vdb_sequence::firn_vdb_sequence(const firn_vdb_sequence_def &settings)
     keep(def.reader.helper, helper);
     scan();
     firn_vdb_reader *created = nullptr;
-    require([&](firn_error *error) {
-        return firn_vdb_reader_create(&def.reader, &created, error);
-    });
+    require(
+        [&](firn_error *error) { return firn_vdb_reader_create(&def.reader, &created, error); });
     reader.reset(created);
     thread = std::thread([this] { read_ahead(); });
 }
@@ -152,7 +152,8 @@ void firn_vdb_sequence::scan()
              gaps[0].error.message);
 }
 
-// ---- the thread ----------------------------------------------------------------------------------
+// ---- the thread
+// ----------------------------------------------------------------------------------
 
 outcome firn_vdb_sequence::read(int frame)
 {
@@ -190,7 +191,8 @@ void firn_vdb_sequence::read_ahead()
     }
 }
 
-// ---- the caller ----------------------------------------------------------------------------------
+// ---- the caller
+// ----------------------------------------------------------------------------------
 
 /// Queues the two frames and those to read ahead; forgets all others.
 void firn_vdb_sequence::want(int first, int second)

@@ -87,7 +87,7 @@ static const firn_param mesh_params[] = {
     {ROW(half_width), FIRN_FLOAT, {3.0}, 1.5, 100.0, "voxels",
      "Width of the band of exact distances on either side of the surface"},
     {ROW(solid), FIRN_CHOICE, {FIRN_VDB_SOLID_AUTO}, 0.0, 2.0, "",
-     "Fill what the surface encloses, make a shell around it, or fill and add a shell if it is open",
+     "Fill what the surface encloses, make a shell around it, or both when it is open",
      .choices = "auto|fill|shell"},
     {ROW(shell_thickness), FIRN_FLOAT, {0.0}, 0.0, 1e6, "m",
      "Thickness of the shell around an open surface; 0 makes it two voxels"},

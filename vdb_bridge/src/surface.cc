@@ -13,11 +13,13 @@
 #include <cmath>
 #include <memory>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 using namespace openvdb;
 
-namespace {
+namespace
+{
 
 /// Voxels of equal size whose corners meet at the world origin, as those of a firn_field_view.
 firn_transform lattice(float voxel_size)
@@ -33,8 +35,8 @@ void check_extent(const BBoxd &box, double margin, float voxel_size, const char 
     if (box.empty())
         return;
     Vec3d size = (box.extents() + Vec3d(2.0 * margin)) / (double)voxel_size;
-    double farthest = std::max(largest(math::Abs(box.min())), largest(math::Abs(box.max()))) /
-                      (double)voxel_size;
+    double farthest =
+        std::max(largest(math::Abs(box.min())), largest(math::Abs(box.max()))) / (double)voxel_size;
     if (!(largest(size) <= FIRN_VDB_EXTENT_LIMIT))
         fail(FIRN_ERR_ARGUMENT,
              "the %s would be %.0f x %.0f x %.0f voxels of %g m; at most %d along each axis are "
@@ -46,7 +48,8 @@ void check_extent(const BBoxd &box, double margin, float voxel_size, const char 
              (double)voxel_size);
 }
 
-// ---- meshes --------------------------------------------------------------------------------------
+// ---- meshes
+// --------------------------------------------------------------------------------------
 
 /// A mesh being converted.
 struct conversion {
@@ -86,8 +89,8 @@ conversion::conversion(const firn_vdb_mesh_def &settings, const firn_vdb_mesh &s
     transform = transform_of(lattice(def.voxel_size));
     points.resize(mesh.point_count);
     for (size_t i = 0; i < mesh.point_count; i++)
-        points[i] = Vec3s(transform->worldToIndex(
-            Vec3d(mesh.points[i].x, mesh.points[i].y, mesh.points[i].z)));
+        points[i] = Vec3s(
+            transform->worldToIndex(Vec3d(mesh.points[i].x, mesh.points[i].y, mesh.points[i].z)));
 }
 
 // OpenVDB ends the process when it runs out of memory here, so the need is estimated beforehand.
@@ -136,7 +139,7 @@ FloatGrid::Ptr conversion::shell()
     float width = (half + band) / def.voxel_size;
     FloatGrid::Ptr grid = run(width, width, tools::UNSIGNED_DISTANCE_FIELD);
     tree::LeafManager<FloatTree> leaves(grid->tree());
-    leaves.foreach([&](FloatTree::LeafNodeType &leaf, size_t) {
+    leaves.foreach ([&](FloatTree::LeafNodeType &leaf, size_t) {
         for (auto value = leaf.beginValueOn(); value; ++value)
             value.setValue(std::min(value.getValue() - half, band));
     });
@@ -172,8 +175,7 @@ velocity_data carry_velocity(const conversion &source)
                                       source.points[(size_t)t[1]], source.points[(size_t)t[2]]);
             firn_vec3 v = {0.0f, 0.0f, 0.0f};
             for (int corner = 0; corner < 3; corner++)
-                v = firn_add_scaled(v, (float)w[corner],
-                                    source.mesh.velocity[t[(size_t)corner]]);
+                v = firn_add_scaled(v, (float)w[corner], source.mesh.velocity[t[(size_t)corner]]);
             to[number.pos()] = v;
         }
     });
@@ -207,7 +209,8 @@ std::unique_ptr<firn_vdb_shape> convert(const firn_vdb_mesh_def &def, const firn
     return shape;
 }
 
-// ---- particles -----------------------------------------------------------------------------------
+// ---- particles
+// -----------------------------------------------------------------------------------
 
 /// Particles as ParticlesToLevelSet wants to see them.
 struct sphere_list {
@@ -276,7 +279,8 @@ std::unique_ptr<firn_vdb_shape> cover(const firn_vdb_skin_def &def, const firn_v
 
 } // namespace
 
-// ---- fog -----------------------------------------------------------------------------------------
+// ---- fog
+// -----------------------------------------------------------------------------------------
 
 FloatGrid::Ptr level_set_of_fog(const FloatGrid &fog, float threshold, float half_width)
 {

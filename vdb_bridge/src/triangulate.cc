@@ -7,9 +7,11 @@
 #include <numeric>
 #include <tuple>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
-namespace {
+namespace
+{
 
 constexpr size_t EAR_LIMIT = 1000; // points of a face; cutting ears takes the square of that
 
@@ -25,9 +27,8 @@ struct flat_point {
 /// A face seen along its mean normal, so that it turns counterclockwise.
 class flat_face
 {
-public:
-    flat_face(const firn_vdb_mesh &mesh, const int32_t *indices, size_t count)
-        : left_(count)
+  public:
+    flat_face(const firn_vdb_mesh &mesh, const int32_t *indices, size_t count) : left_(count)
     {
         firn_vec3 normal = {0.0f, 0.0f, 0.0f}; // Newell's, right for concave faces as well
         firn_vec3 first = mesh.points[indices[0]];
@@ -64,7 +65,7 @@ public:
         return true;
     }
 
-private:
+  private:
     static float turn(flat_point a, flat_point b, flat_point c)
     {
         return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);

@@ -6,7 +6,8 @@
 #include <array>
 #include <vector>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 using triangle = std::array<int32_t, 3>;
 

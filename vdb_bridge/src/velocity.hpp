@@ -11,7 +11,8 @@
 #include <set>
 #include <tuple>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 using namespace openvdb;
 
@@ -26,7 +27,7 @@ using leaf_set = std::set<firn_coord, coord_less>;
 /// Velocities of a file in whatever form it has them, on a lattice of cell centers.
 class velocity_field
 {
-public:
+  public:
     /// False when the file has none. name is empty: by the rules.
     bool load(input_file &file, const std::string &name);
 
@@ -35,7 +36,7 @@ public:
     /// 512 values of the leaf; true when any of them is not zero.
     bool fill(const firn_coord &origin, firn_vec3 *values) const;
 
-private:
+  private:
     bool load_named(input_file &file, const std::string &name);
     void set_triple_map(const std::string &path);
     bool fill_vector(const Coord &origin, firn_vec3 *values) const;
@@ -103,8 +104,8 @@ inline void velocity_field::set_triple_map(const std::string &path)
     }
     Vec3d center(offset[1].x(), offset[0].y(), offset[0].z());
     map_ = maps[0];
-    map_.translation = firn_transform_point(
-        maps[0], {(float)center.x(), (float)center.y(), (float)center.z()});
+    map_.translation =
+        firn_transform_point(maps[0], {(float)center.x(), (float)center.y(), (float)center.z()});
     for (int axis = 0; axis < 3; axis++)
         for (int i = 0; i < 3; i++) {
             double shift = center[i] - offset[axis][i];
@@ -142,7 +143,8 @@ inline bool velocity_field::fill_vector(const Coord &origin, firn_vec3 *values) 
         Vec3s v;
         bool active = at.probeValue(voxel, v);
         if (staggered_)
-            // Component i stands on the lower face of axis i; faces that are not there do not count.
+            // Component i stands on the lower face of axis i; faces that are not there do not
+            // count.
             for (int axis = 0; axis < 3; axis++) {
                 Coord next = voxel;
                 next[axis] += 1;
@@ -188,7 +190,8 @@ inline bool velocity_field::fill_triple(const Coord &origin, firn_vec3 *values) 
 
 /// Leaves of one lattice that touch the leaves of a level set on another: where a velocity that is
 /// stored as a large tile is needed voxel by voxel.
-inline void add_leaves_around(const level_set_data &surface, const firn_transform &map, leaf_set &set)
+inline void add_leaves_around(const level_set_data &surface, const firn_transform &map,
+                              leaf_set &set)
 {
     for (const firn_coord &origin : surface.origins) {
         CoordBBox box;

@@ -5,7 +5,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 static constexpr size_t SEND_BUFFER = 1 << 16;
 

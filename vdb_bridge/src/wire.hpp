@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 /// Thrown when the other end is gone or says what it must not.
 struct broken_wire {
@@ -19,7 +20,7 @@ struct late_wire {
 
 class sender
 {
-public:
+  public:
     explicit sender(int socket) : socket_(socket) {}
 
     void bytes(const void *data, size_t size);
@@ -43,7 +44,7 @@ public:
     }
     void flush();
 
-private:
+  private:
     void send_all(const char *data, size_t size);
 
     int socket_;
@@ -52,7 +53,7 @@ private:
 
 class receiver
 {
-public:
+  public:
     /// deadline as firn_seconds() counts, or 0 for none; budget in bytes.
     receiver(int socket, double deadline, uint64_t budget)
         : socket_(socket), deadline_(deadline), budget_(budget)
@@ -95,7 +96,7 @@ public:
         }
     }
 
-private:
+  private:
     size_t count(size_t element);
     void spend(uint64_t size);
 

@@ -13,7 +13,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace firn_vdb {
+namespace firn_vdb
+{
 
 using namespace openvdb;
 
@@ -27,22 +28,24 @@ math::Transform::Ptr transform_of(const firn_transform &map)
     auto transform = math::Transform::createLinearTransform((double)map.scale);
     if (turned) {
         Vec3d x = axis({1, 0, 0}), y = axis({0, 1, 0}), z = axis({0, 0, 1});
-        transform = math::Transform::createLinearTransform(
-            Mat4d(x[0], x[1], x[2], 0.0, y[0], y[1], y[2], 0.0, z[0], z[1], z[2], 0.0, 0.0, 0.0, 0.0,
-                  1.0));
+        transform = math::Transform::createLinearTransform(Mat4d(x[0], x[1], x[2], 0.0, y[0], y[1],
+                                                                 y[2], 0.0, z[0], z[1], z[2], 0.0,
+                                                                 0.0, 0.0, 0.0, 1.0));
     }
     transform->postTranslate(Vec3d(map.translation.x, map.translation.y, map.translation.z));
     return transform;
 }
 
-// ---- files ---------------------------------------------------------------------------------------
+// ---- files
+// ---------------------------------------------------------------------------------------
 
-namespace {
+namespace
+{
 
 /// A temporary file that is removed unless it is committed.
 class output_file
 {
-public:
+  public:
     explicit output_file(const char *path)
     {
         require([&](firn_error *error) { return firn_file_create(path, &file_, error); });
@@ -58,7 +61,7 @@ public:
         require([&](firn_error *error) { return firn_file_commit(file, error); });
     }
 
-private:
+  private:
     firn_file_writer *file_ = nullptr;
 };
 
@@ -133,9 +136,11 @@ MetaMap file_meta(int frame, float fps)
     return meta;
 }
 
-// ---- grids ---------------------------------------------------------------------------------------
+// ---- grids
+// ---------------------------------------------------------------------------------------
 
-namespace {
+namespace
+{
 
 /// Builds a grid of the given leaves; fill writes the values and the mask of leaf number i.
 template <class Grid, class Fill>
@@ -171,15 +176,14 @@ bool is_active(const uint64_t *words, int n) { return words[n >> 6] >> (n & 63) 
 FloatGrid::Ptr scalar_grid(const firn_field_view &field, const float *values, float scale,
                            float background)
 {
-    return build<FloatGrid>(
-        field.leaf_origin, field.leaf_count, background,
-        [&](size_t i, float *to, FloatTree::LeafNodeType &leaf) {
-            const uint64_t *words = field.mask + 8 * i;
-            const float *from = values + FIRN_LEAF_VOXELS * i;
-            for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
-                to[n] = is_active(words, n) ? scale * from[n] : background;
-            set_mask(leaf, words);
-        });
+    return build<FloatGrid>(field.leaf_origin, field.leaf_count, background,
+                            [&](size_t i, float *to, FloatTree::LeafNodeType &leaf) {
+                                const uint64_t *words = field.mask + 8 * i;
+                                const float *from = values + FIRN_LEAF_VOXELS * i;
+                                for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
+                                    to[n] = is_active(words, n) ? scale * from[n] : background;
+                                set_mask(leaf, words);
+                            });
 }
 
 Vec3SGrid::Ptr vector_grid(const firn_field_view &field)
@@ -198,31 +202,30 @@ Vec3SGrid::Ptr vector_grid(const firn_field_view &field)
 
 Vec3SGrid::Ptr surface_velocity_grid(const firn_velocity_grid &velocity)
 {
-    return build<Vec3SGrid>(
-        velocity.leaf_origin, velocity.leaf_count, Vec3s(0.0f),
-        [&](size_t i, Vec3s *to, Vec3STree::LeafNodeType &leaf) {
-            const firn_vec3 *from = velocity.values + FIRN_LEAF_VOXELS * i;
-            for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
-                to[n] = Vec3s(from[n].x, from[n].y, from[n].z);
-                if (to[n] != Vec3s(0.0f))
-                    leaf.setValueOn((Index)n);
-            }
-        });
+    return build<Vec3SGrid>(velocity.leaf_origin, velocity.leaf_count, Vec3s(0.0f),
+                            [&](size_t i, Vec3s *to, Vec3STree::LeafNodeType &leaf) {
+                                const firn_vec3 *from = velocity.values + FIRN_LEAF_VOXELS * i;
+                                for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
+                                    to[n] = Vec3s(from[n].x, from[n].y, from[n].z);
+                                    if (to[n] != Vec3s(0.0f))
+                                        leaf.setValueOn((Index)n);
+                                }
+                            });
 }
 
 FloatGrid::Ptr surface_grid(const firn_level_set &surface)
 {
     float band = surface.background;
-    FloatGrid::Ptr grid = build<FloatGrid>(
-        surface.leaf_origin, surface.leaf_count, band,
-        [&](size_t i, float *to, FloatTree::LeafNodeType &leaf) {
-            const float *from = surface.values + FIRN_LEAF_VOXELS * i;
-            for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
-                to[n] = from[n];
-                if (std::fabs(from[n]) < band)
-                    leaf.setValueOn((Index)n);
-            }
-        });
+    FloatGrid::Ptr grid = build<FloatGrid>(surface.leaf_origin, surface.leaf_count, band,
+                                           [&](size_t i, float *to, FloatTree::LeafNodeType &leaf) {
+                                               const float *from =
+                                                   surface.values + FIRN_LEAF_VOXELS * i;
+                                               for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
+                                                   to[n] = from[n];
+                                                   if (std::fabs(from[n]) < band)
+                                                       leaf.setValueOn((Index)n);
+                                               }
+                                           });
     for (size_t i = 0; i < surface.tile_count; i++) {
         const firn_tile &tile = surface.tiles[i];
         Index level = tile.edge == 8 ? 1 : tile.edge == 128 ? 2 : 3;
@@ -233,7 +236,8 @@ FloatGrid::Ptr surface_grid(const firn_level_set &surface)
     return grid;
 }
 
-// ---- one frame -----------------------------------------------------------------------------------
+// ---- one frame
+// -----------------------------------------------------------------------------------
 
 /// The shading numbers, for the file and for the density grid: extinction = density of the grid
 /// times sigma_t_per_density, in either unit.
@@ -242,9 +246,9 @@ void add_shading(MetaMap &meta, const firn_vdb_write_def &def)
     bool relative = def.density == FIRN_VDB_DENSITY_RELATIVE;
     meta.insertMeta("density_units", StringMetadata(relative ? "relative" : "kg/m^3"));
     meta.insertMeta("density_ref_kg_m3", FloatMetadata(def.reference_density));
-    meta.insertMeta("sigma_t_per_density",
-                    FloatMetadata(relative ? def.extinction
-                                           : def.extinction / def.reference_density));
+    meta.insertMeta(
+        "sigma_t_per_density",
+        FloatMetadata(relative ? def.extinction : def.extinction / def.reference_density));
     meta.insertMeta("albedo", Vec3SMetadata(Vec3s(def.albedo.x, def.albedo.y, def.albedo.z)));
     meta.insertMeta("g", FloatMetadata(def.anisotropy));
 }
@@ -314,18 +318,38 @@ void add_meta(MetaMap &meta, const firn_vdb_meta &entry)
     else if (type == "float")
         meta.insertMeta(entry.name, FloatMetadata(std::strtof(entry.value, nullptr)));
     else
-        fail(FIRN_ERR_ARGUMENT, "metadata '%s' has the type '%s'; string, int32 or float can be written",
-             entry.name, entry.type);
+        fail(FIRN_ERR_ARGUMENT,
+             "metadata '%s' has the type '%s'; string, int32 or float can be written", entry.name,
+             entry.type);
+}
+
+void check_values(const char *path, const char *what, const float *values, size_t count)
+{
+    if (values != nullptr && !all_finite(values, count))
+        fail(FIRN_ERR_DIVERGED, "cannot write '%s': the %s has values that are not finite", path,
+             what);
+}
+
+void check_field(const char *path, const firn_field_view &field)
+{
+    if (!(field.voxel_size > 0.0f && std::isfinite(field.voxel_size)))
+        fail(FIRN_ERR_ARGUMENT, "cannot write '%s': the voxel size %g is not a positive length",
+             path, (double)field.voxel_size);
+    size_t voxels = FIRN_LEAF_VOXELS * field.leaf_count;
+    check_values(path, "density", field.density, voxels);
+    check_values(path, "velocity", reinterpret_cast<const float *>(field.velocity), 3 * voxels);
+    check_values(path, "compaction", field.compaction, voxels);
 }
 
 void check_content(const char *path, const firn_vdb_content &content)
 {
-    if (content.field != nullptr &&
-        !(content.field->voxel_size > 0.0f && std::isfinite(content.field->voxel_size)))
-        fail(FIRN_ERR_ARGUMENT, "cannot write '%s': the voxel size %g is not a positive length",
-             path, (double)content.field->voxel_size);
+    if (content.field != nullptr)
+        check_field(path, *content.field);
     if (content.surface != nullptr && !(content.surface->background > 0.0f))
         fail(FIRN_ERR_ARGUMENT, "cannot write '%s': the surface has no positive background", path);
+    if (content.surface != nullptr)
+        check_values(path, "surface", content.surface->values,
+                     FIRN_LEAF_VOXELS * content.surface->leaf_count);
 }
 
 } // namespace

@@ -34,10 +34,10 @@ typedef struct firn_vdb_reader firn_vdb_reader;
 
 typedef struct firn_vdb_reader_def {
     uint32_t cookie;
-    const char *helper; // path of firn-vdb-helper. NULL: the environment variable FIRN_VDB_HELPER,
-                        // else beside this library, else beside the running program
+    const char *helper;  // path of firn-vdb-helper. NULL: the environment variable FIRN_VDB_HELPER,
+                         // else beside this library, else beside the running program
     double memory_limit; // MB of address space of the helper, and of what it may send; 0: no limit
-    float timeout;      // s, for one file
+    float timeout;       // s, for one file
 } firn_vdb_reader_def;
 
 FIRN_API void firn_vdb_reader_def_reset(firn_vdb_reader_def *def, size_t size);
@@ -68,7 +68,8 @@ FIRN_API firn_result firn_vdb_stamp_file(const char *path, firn_vdb_stamp *stamp
 /// The message for a damaged file has the size it should have and the size it has.
 FIRN_API firn_result firn_vdb_check(const char *path, firn_error *error);
 
-// ---- what is in a file ---------------------------------------------------------------------------
+// ---- what is in a file
+// ---------------------------------------------------------------------------
 
 typedef enum firn_vdb_class {
     FIRN_VDB_CLASS_UNKNOWN,
@@ -87,17 +88,17 @@ typedef struct firn_vdb_meta {
 
 typedef struct firn_vdb_grid {
     const char *name;
-    const char *type;         // "float", "double", "vec3s", "points", ... as OpenVDB names it
-    int grid_class;           // firn_vdb_class
-    bool half;                // values are stored with 16 bits
-    bool usable;              // Firn can read it: rotation and uniform scale only
-    double matrix[16];        // voxel index to world, row-major, for column vectors
-    firn_transform map;       // the same, when usable
-    firn_vec3 voxel_size;     // m
-    bool counted;             // the file says how many voxels are active, and where
-    firn_coord box_min;       // voxels, when counted
-    firn_coord box_max;       // voxels, inclusive, when counted
-    uint64_t active_voxels;   // when counted
+    const char *type;       // "float", "double", "vec3s", "points", ... as OpenVDB names it
+    int grid_class;         // firn_vdb_class
+    bool half;              // values are stored with 16 bits
+    bool usable;            // Firn can read it: rotation and uniform scale only
+    double matrix[16];      // voxel index to world, row-major, for column vectors
+    firn_transform map;     // the same, when usable
+    firn_vec3 voxel_size;   // m
+    bool counted;           // the file says how many voxels are active, and where
+    firn_coord box_min;     // voxels, when counted
+    firn_coord box_max;     // voxels, inclusive, when counted
+    uint64_t active_voxels; // when counted
     size_t meta_count;
     const firn_vdb_meta *meta;
 } firn_vdb_grid;
@@ -119,7 +120,8 @@ FIRN_API firn_result firn_vdb_list(firn_vdb_reader *reader, const char *path,
 FIRN_API firn_vdb_listing_view firn_vdb_listing_read(const firn_vdb_listing *listing);
 FIRN_API void firn_vdb_listing_destroy(firn_vdb_listing *listing);
 
-// ---- level sets ----------------------------------------------------------------------------------
+// ---- level sets
+// ----------------------------------------------------------------------------------
 
 /// A surface as signed distance, and the velocity of its points where known.
 typedef struct firn_vdb_shape firn_vdb_shape;
@@ -153,9 +155,8 @@ static inline firn_vdb_shape_def firn_vdb_shape_def_default(void)
 /// Reads a surface. Float, half and double; any rotation with uniform scale. Staggered velocities
 /// are brought to the cell centers. stamp may be NULL: not a file of ours.
 FIRN_API firn_result firn_vdb_read_shape(firn_vdb_reader *reader, const char *path,
-                                         const firn_vdb_stamp *stamp,
-                                         const firn_vdb_shape_def *def, firn_vdb_shape **shape,
-                                         firn_error *error);
+                                         const firn_vdb_stamp *stamp, const firn_vdb_shape_def *def,
+                                         firn_vdb_shape **shape, firn_error *error);
 
 /// Views of a shape; valid until it is destroyed. The velocity is NULL when there is none.
 FIRN_API const firn_level_set *firn_vdb_shape_level_set(const firn_vdb_shape *shape);
@@ -165,7 +166,8 @@ FIRN_API const firn_velocity_grid *firn_vdb_shape_velocity(const firn_vdb_shape 
 FIRN_API const char *firn_vdb_shape_warning(const firn_vdb_shape *shape);
 FIRN_API void firn_vdb_shape_destroy(firn_vdb_shape *shape);
 
-// ---- density volumes -----------------------------------------------------------------------------
+// ---- density volumes
+// -----------------------------------------------------------------------------
 
 /// A density volume with what else is on its voxels: the way back from firn_vdb_write.
 typedef struct firn_vdb_volume firn_vdb_volume;

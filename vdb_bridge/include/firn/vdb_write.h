@@ -39,8 +39,8 @@ typedef struct firn_vdb_write_def {
     firn_vec3 albedo;        // red, green, blue
     float anisotropy;        // mean cosine g of the scattering angle
     int frame;
-    float fps;               // frames/s
-    int thread_count;        // 0 uses every core
+    float fps;        // frames/s
+    int thread_count; // 0 uses every core
 } firn_vdb_write_def;
 
 FIRN_API void firn_vdb_write_def_reset(firn_vdb_write_def *def, size_t size);
@@ -55,8 +55,8 @@ static inline firn_vdb_write_def firn_vdb_write_def_default(void)
 
 /// What goes into one file; leave out what there is none of.
 typedef struct firn_vdb_content {
-    const firn_field_view *field;       // grids `density`, and `vel` and `compaction` if it has them
-    const firn_level_set *surface;      // grid `surface`
+    const firn_field_view *field;  // grids `density`, and `vel` and `compaction` if it has them
+    const firn_level_set *surface; // grid `surface`
     const firn_velocity_grid *velocity; // grid `vel` of the surface, when the field has none
     size_t meta_count;
     const firn_vdb_meta *meta; // more metadata of the file; types "string", "int32", "float"
