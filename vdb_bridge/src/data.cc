@@ -5,6 +5,18 @@
 namespace firn_vdb
 {
 
+// Not finite exactly when the exponent bits are all set; this loop vectorizes.
+bool all_finite(const float *values, size_t count)
+{
+    uint32_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        std::memcpy(&bits, values + i, sizeof bits);
+        bad |= (bits & 0x7f800000u) == 0x7f800000u;
+    }
+    return bad == 0;
+}
+
 namespace
 {
 
