@@ -11,7 +11,7 @@ endfunction()
 
 firn_vdb_test(vdb_volume_test LABELS asan)
 firn_vdb_test(vdb_hostile_test LABELS asan)
-firn_vdb_test(vdb_sequence_test LABELS asan tsan)
+firn_vdb_test(vdb_sequence_test LABELS asan)
 firn_vdb_test(vdb_surface_test LABELS asan)
 firn_vdb_test(vdb_points_test LABELS asan)
 

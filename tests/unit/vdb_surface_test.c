@@ -210,6 +210,9 @@ static void a_concave_polygon_is_not_filled_in(void **state)
                 if (fabsf(expected) > 0.75f * VOXEL)
                     assert_int_equal(scene_level_set_value(set, x, y, z) < 0.0f, expected < 0.0f);
             }
+    // No triangle spans the notch either: above its middle nothing is near.
+    assert_true(scene_level_set_value(set, 8, 8, 9) == set->background);
+    assert_true(scene_level_set_value(set, 8, 8, 10) == set->background);
     firn_vdb_shape_destroy(shape);
 }
 
