@@ -68,6 +68,7 @@ static void implicit_step_is_stable_at_half_a_millisecond(void **state)
         }
 }
 
+// At 2 cm half a millisecond is not yet too much; from 1 cm down it is.
 static void explicit_step_is_not_stable_at_half_a_millisecond(void **state)
 {
     (void)state;
@@ -139,7 +140,9 @@ static outcome hit(const method *m, float wave_cfl)
     return o;
 }
 
-static void packing_hardly_depends_on_the_substep(void **state)
+// Four cells in radius. With 12 cells the rebound tears the ball open, and how far depends on the
+// substep with APIC, which smooths a little in every one: mean J_P 1.008, 0.891, 0.859 instead.
+static void packing_of_a_coarse_ball_hardly_depends_on_the_substep(void **state)
 {
     (void)state;
     for (int i = FIRN_TRANSFER_APIC; i <= FIRN_TRANSFER_FLIP; i++) {
@@ -251,7 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(implicit_step_is_stable_at_half_a_millisecond),
         cmocka_unit_test(explicit_step_is_not_stable_at_half_a_millisecond),
-        cmocka_unit_test(packing_hardly_depends_on_the_substep),
+        cmocka_unit_test(packing_of_a_coarse_ball_hardly_depends_on_the_substep),
         cmocka_unit_test(dropped_snowball_comes_to_rest),
         cmocka_unit_test(snowballs_that_meet_stay_together),
         cmocka_unit_test(paper_settings_take_the_ball_from_start_to_end),
