@@ -38,19 +38,19 @@ static slide slide_down(const method *m, incline in)
     }
     scene s = scene_open(&def);
     firn_material_def material = firm();
-    firn_source_def box = scene_box(firn_vec(-0.06f, 0.0f, -0.06f), firn_vec(0.06f, 0.06f, 0.06f));
+    firn_source_def box = scene_box(firn_vec(-0.06f, 0.0f, -0.03f), firn_vec(0.06f, 0.06f, 0.03f));
     box.material = scene_material(&s, &material);
     firn_vec3 *points = NULL;
     if (in.leaning_plane) {
         // The same block, turned onto the slope.
         size_t n = 0;
-        points = malloc(12 * 6 * 12 * sizeof *points);
+        points = malloc(12 * 6 * 6 * sizeof *points);
         for (int x = 0; x < 12; x++)
             for (int y = 0; y < 6; y++)
-                for (int z = 0; z < 12; z++) {
+                for (int z = 0; z < 6; z++) {
                     float u = 0.01f * ((float)x - 5.5f), v = 0.01f * ((float)y + 0.5f);
                     firn_vec3 p = firn_add_scaled(firn_scale(u, along), v, normal);
-                    p.z = 0.01f * ((float)z - 5.5f);
+                    p.z = 0.01f * ((float)z - 2.5f);
                     points[n++] = p;
                 }
         firn_material_id id = box.material;
@@ -93,6 +93,8 @@ static void check_slope(const method *m, int leaning_plane, float mu)
     }
 }
 
+// The steeper slope is for the implicit step only: explicit APIC leaves the block humming, and at
+// mu 0.6 and tan 0.52 it creeps downhill at 5 cm/s.
 static void blocks_slide_exactly_on_slopes_steeper_than_mu(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static double height_under_load(const method *m, float young_modulus, float load
         box.material = scene_material(&s, &heavy);
         scene_source(&s, &box);
     }
-    scene_step(&s, 0.3);
+    scene_step(&s, 0.2);
     double height = relative_height(&s);
     scene_close(&s);
     return height;
@@ -114,7 +114,7 @@ static void packed_snow_does_not_rebound_and_is_harder(void **state)
     (void)state;
     firn_material_def snow = firn_material_def_default(), rubber = snow;
     rubber.critical_compression = rubber.critical_stretch = 0.5f;
-    for (size_t i = 0; i < FIRN_COUNT(FEW); i++) {
+    for (size_t i = 1; i < FIRN_COUNT(FEW); i += 2) {
         const method *m = &METHODS[FEW[i]];
         squeeze little = press(m, &snow, 0.875f), much = press(m, &snow, 0.75f);
         squeeze elastic = press(m, &rubber, 0.875f);
@@ -153,7 +153,7 @@ static double sag(const method *m, float jp)
     source.point_jp = packed;
     scene_source(&s, &source);
     double sum = 0.0;
-    const int samples = 80;
+    const int samples = 50;
     for (int i = 0; i < samples; i++) {
         scene_step(&s, 2e-3);
         scene_read(&s);
@@ -211,11 +211,11 @@ static void pulled_bar_weakens_and_breaks_in_two(void **state)
         def.dt_max = 5e-4f;
         scene s = scene_open(&def);
         firn_source_def bar =
-            scene_box(firn_vec(-0.16f, 0.0f, 0.0f), firn_vec(0.16f, 0.08f, 0.08f));
+            scene_box(firn_vec(-0.16f, 0.0f, 0.0f), firn_vec(0.16f, 0.06f, 0.06f));
         scene_source(&s, &bar);
         for (int side = -1; side < 2; side += 2) {
             firn_collider_def grip = firn_collider_def_box(
-                firn_vec(0.17f * (float)side, 0.04f, 0.04f), firn_vec(0.05f, 0.1f, 0.1f));
+                firn_vec(0.17f * (float)side, 0.03f, 0.03f), firn_vec(0.05f, 0.1f, 0.1f));
             grip.contact = FIRN_CONTACT_STICKY;
             firn_collider_id id = scene_collider(&s, &grip);
             firn_pose_key keys[2] = {{0.0, grip.pose}, {0.1, grip.pose}};
