@@ -13,15 +13,11 @@ firn_abc_write_test(abc_write_journal
     SOURCES unit/abc_write_journal.c unit/abc_write_scene.c LABELS asan)
 firn_abc_write_test(abc_write_failure
     SOURCES unit/abc_write_failure.c unit/abc_write_scene.c LABELS asan)
-if(EXISTS ${PROJECT_SOURCE_DIR}/plugin/alembic/include/firn/abc.h)
-    firn_abc_write_test(abc_rewrite
-        SOURCES unit/abc_rewrite.c unit/abc_write_scene.c LABELS asan)
-endif()
+firn_abc_write_test(abc_rewrite SOURCES unit/abc_rewrite.c unit/abc_write_scene.c LABELS asan)
 
 # An independent model of the format checks what abc_write left behind.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME abc_write_check
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/abc_check.py
+    COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/scripts/abc_check.py
         abc_scene.abc abc_frame.0001.abc abc_frame.0003.abc abc_equal.abc abc_pause.abc
         abc_whole.abc abc_tiny.abc abc_many.abc abc_windows.abc
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -14,6 +14,7 @@ find_package(Threads REQUIRED)
 firn_abc_test(abc_threads SOURCES unit/abc_threads.c)
 target_link_libraries(abc_threads PRIVATE Threads::Threads)
 set_property(TEST abc_threads APPEND PROPERTY LABELS tsan)
+firn_test_program(abc_threads tsan)
 
 # The fuzzer starts from the fixtures and from the inputs that once found a fault. With clang it runs
 # for a few seconds; otherwise, or under another sanitizer than it needs, it replays them.
@@ -46,3 +47,4 @@ set_target_properties(fuzz_abc PROPERTIES
 add_test(NAME fuzz_abc COMMAND fuzz_abc ${FIRN_ABC_FUZZ_ARGUMENTS}
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 set_tests_properties(fuzz_abc PROPERTIES LABELS asan TIMEOUT 120)
+firn_test_program(fuzz_abc asan)

@@ -20,6 +20,7 @@ add_test(NAME formats_python
     COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tests/scripts/check_bgeo.py
         $<TARGET_FILE:bgeo_sample> ${PROJECT_BINARY_DIR}/tests)
 set_tests_properties(formats_python PROPERTIES LABELS asan TIMEOUT 60)
+firn_test_program(bgeo_sample asan)
 
 # libFuzzer with FIRN_FUZZ and clang; otherwise the corpus is replayed.
 option(FIRN_FUZZ "Build the fuzz targets with libFuzzer" OFF)
@@ -39,6 +40,7 @@ foreach(target bgeo obj)
         add_test(NAME fuzz_${target} COMMAND fuzz_${target} ${corpus})
     endif()
     set_tests_properties(fuzz_${target} PROPERTIES LABELS asan TIMEOUT 60)
+    firn_test_program(fuzz_${target} asan)
 endforeach()
 
 add_executable(bench_formats EXCLUDE_FROM_ALL bench/formats.c)

@@ -27,6 +27,7 @@ add_test(NAME vdb_check
     COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/vdb_check.py
         $<TARGET_FILE:vdb_exchange>)
 set_tests_properties(vdb_check PROPERTIES LABELS asan TIMEOUT 300)
+firn_test_program(vdb_exchange asan)
 
 add_test(NAME vdb_headers
     COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/vdb_headers.py

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { LARGE = 1 << 20 }; // bytes
+
 static firn_result resize(firn_budget *budget, firn_array *array, size_t bytes, bool keep,
                           firn_error *error)
 {
@@ -41,7 +43,8 @@ static firn_result grow(firn_budget *budget, firn_array *array, size_t count, si
     size_t bytes = count * element;
     if (bytes <= array->bytes)
         return FIRN_OK;
-    size_t generous = array->bytes + array->bytes / 2;
+    // Large arrays grow by an eighth: still few copies, and little memory that nobody uses.
+    size_t generous = array->bytes + array->bytes / (array->bytes > LARGE ? 8 : 2);
     if (generous > bytes && resize(budget, array, generous, keep, NULL) == FIRN_OK)
         return FIRN_OK;
     return resize(budget, array, bytes, keep, error);
@@ -65,4 +68,10 @@ void firn_array_free(firn_budget *budget, firn_array *array)
     budget->used -= array->bytes;
     array->data = NULL;
     array->bytes = 0;
+}
+
+void firn_array_relax(firn_budget *budget, firn_array *array)
+{
+    if (array->bytes > LARGE)
+        firn_array_free(budget, array);
 }

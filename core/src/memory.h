@@ -16,7 +16,7 @@ typedef struct firn_array {
     size_t bytes;
 } firn_array;
 
-/// Makes room for count elements; what is there stays. Capacity grows by half at least, so that
+/// Makes room for count elements; what is there stays. Capacity grows by a share at least, so that
 /// repeated growth is cheap; on failure nothing changes.
 firn_result firn_array_reserve(firn_budget *budget, firn_array *array, size_t count, size_t element,
                                firn_error *error);
@@ -26,5 +26,8 @@ firn_result firn_array_claim(firn_budget *budget, firn_array *array, size_t coun
                              firn_error *error);
 
 void firn_array_free(firn_budget *budget, firn_array *array);
+
+/// Frees scratch memory that is large; a little is worth keeping for the next time.
+void firn_array_relax(firn_budget *budget, firn_array *array);
 
 #endif

@@ -362,11 +362,15 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
     return FIRN_OK;
 }
 
-void firn_seeds_free(firn_seeds *seeds)
+static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *))
 {
     firn_array *arrays[] = {&seeds->position, &seeds->velocity,  &seeds->mass,
                             &seeds->volume,   &seeds->stiffness, &seeds->jp};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
-        firn_array_free(seeds->budget, arrays[i]);
+        body(seeds->budget, arrays[i]);
     seeds->count = 0;
 }
+
+void firn_seeds_free(firn_seeds *seeds) { release(seeds, firn_array_free); }
+
+void firn_seeds_clear(firn_seeds *seeds) { release(seeds, firn_array_relax); }

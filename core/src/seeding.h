@@ -63,4 +63,7 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
 
 void firn_seeds_free(firn_seeds *seeds);
 
+/// Forgets the seeds; memory stays for the next ones unless it is large.
+void firn_seeds_clear(firn_seeds *seeds);
+
 #endif

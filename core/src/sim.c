@@ -111,7 +111,7 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->snapshot.sources};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
-    for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
+    for (int c = 0; c < FIRN_CACHE_OWN; c++)
         firn_array_free(&sim->budget, &sim->cache[c]);
     for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
         firn_array_free(&sim->budget, &sim->snapshot.channel[c]);
@@ -196,12 +196,12 @@ firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
         .density = sim->materials.density[source->material],
         .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
     };
-    sim->seeds.count = 0;
     firn_source before = *source;
     FIRN_TRY(firn_source_emit(source, &seeding, sim->time, &sim->seeds, error));
     firn_result result = firn_sim_append(sim, &sim->seeds, source->material, error);
     if (result != FIRN_OK)
         *source = before;
+    firn_seeds_clear(&sim->seeds);
     return result;
 }
 

@@ -45,7 +45,7 @@ static const firn_param sim_params[] = {
     {ROW(wave_cfl), FIRN_FLOAT, {0.5}, 0.01, 1.0, "cells",
      "How far an elastic wave may travel in an explicit substep; lower it when packed snow jitters",
      .label = "Wave CFL number", .visible_when = "integrator==explicit"},
-    {ROW(tolerance), FIRN_FLOAT, {1e-4}, 1e-9, 10.0, "m/s",
+    {ROW(tolerance), FIRN_FLOAT, {1e-3}, 1e-9, 10.0, "m/s",
      "Velocity error that the implicit solve may leave; smaller costs more iterations",
      .visible_when = "integrator==implicit"},
     {ROW(max_iterations), FIRN_INT, {200}, 1.0, 10000.0, "",

@@ -11,6 +11,10 @@
 
 #include "firn/sim.h"
 
+/// Channels of the Hessian's cache that have memory of their own. The others lie in scratch arrays
+/// that only sorting uses, one float for each particle: the sort is over when the solve begins.
+enum { FIRN_CACHE_OWN = FIRN_CACHE_CHANNELS - 3 };
+
 /// Wall time is counted per stage.
 typedef enum firn_stage {
     FIRN_STAGE_SORT,
@@ -60,11 +64,11 @@ struct firn_sim {
     int source_count;
     firn_seeds seeds; // scratch of the emission
 
-    firn_array sums, limits; // firn_block_sums, firn_block_limits of each block
-    firn_array node_limits;  // firn_node_limits of each node block
-    firn_array partial;      // double, sums over a node block in the solve
-    firn_array cache[FIRN_CACHE_CHANNELS];
-    firn_block_limits extremes; // of all particles now
+    firn_array sums, limits;          // firn_block_sums, firn_block_limits of each block
+    firn_array node_limits;           // firn_node_limits of each node block
+    firn_array partial;               // double, sums over a node block in the solve
+    firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
+    firn_block_limits extremes;       // of all particles now
 
     double time; // s
     int64_t substep;

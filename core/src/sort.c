@@ -298,8 +298,10 @@ static firn_result prepare(sorting *s, firn_array *blocks, firn_error *error)
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
     size_t count = s->particles->count;
-    FIRN_TRY(firn_array_claim(budget, &grid->destination, count + 1, sizeof(uint32_t), error));
-    FIRN_TRY(firn_array_claim(budget, &grid->order_of, count + 1, sizeof(uint32_t), error));
+    FIRN_TRY(firn_array_claim(budget, &grid->destination, count + FIRN_PADDING, sizeof(uint32_t),
+                              error));
+    FIRN_TRY(
+        firn_array_claim(budget, &grid->order_of, count + FIRN_PADDING, sizeof(uint32_t), error));
     FIRN_TRY(firn_block_map_clear(&grid->map, budget, 2 * grid->block_count, error));
     FIRN_TRY(find_destinations(s, error));
     FIRN_TRY(rank_destinations(s, error));

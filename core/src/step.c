@@ -36,6 +36,7 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     firn_bounds bounds = {sim->def.domain_lower, sim->def.domain_upper};
     FIRN_TRY(firn_grid_sort(&sim->grid, &sim->particles, &bounds, sim->new_keys.data,
                             sim->sorted_count, sim->thread_count, error));
+    firn_array_relax(&sim->budget, &sim->new_keys);
     sim->sorted_count = sim->particles.count;
     sim->must_sort = false;
     sim->since_sort = 0;
@@ -55,7 +56,7 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
         return FIRN_OK;
     FIRN_TRY(firn_array_claim(budget, &sim->partial, node_blocks, sizeof(double), error));
     size_t padded = sim->particles.count + FIRN_PADDING;
-    for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
+    for (int c = 0; c < FIRN_CACHE_OWN; c++)
         FIRN_TRY(firn_array_claim(budget, &sim->cache[c], padded, sizeof(float), error));
     return FIRN_OK;
 }

@@ -19,8 +19,11 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
         // The share is given for a reference step; it compounds like a decay, method.md (14).
         .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
     };
-    for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
+    for (int c = 0; c < FIRN_CACHE_OWN; c++)
         pass.cache[c] = sim->cache[c].data;
+    pass.cache[FIRN_CACHE_OWN] = sim->particles.scratch.data;
+    pass.cache[FIRN_CACHE_OWN + 1] = sim->grid.destination.data;
+    pass.cache[FIRN_CACHE_OWN + 2] = sim->grid.order_of.data;
     return pass;
 }
 
