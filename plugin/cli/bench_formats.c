@@ -1,5 +1,6 @@
-// Speed of geometry and OBJ files as a ratio to a plain write and read of as many bytes.
-#define _POSIX_C_SOURCE 200809L
+/// `firn bench formats`: Houdini geometry and OBJ.
+#include "bench.h"
+
 #include "firn/bgeo.h"
 #include "firn/file.h"
 #include "firn/obj.h"
@@ -11,16 +12,6 @@
 
 enum { COUNT = 1000000, ROUNDS = 5 };
 
-static void check(firn_result result, const firn_error *error)
-{
-    if (result == FIRN_OK)
-        return;
-    fprintf(stderr, "%s\n", error->message);
-    exit(EXIT_FAILURE);
-}
-
-static double least(double a, double b) { return a < b ? a : b; }
-
 static size_t file_size(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -29,24 +20,6 @@ static size_t file_size(const char *path)
     long size = ftell(file);
     fclose(file);
     return (size_t)size;
-}
-
-static void plain(const char *path, void *bytes, size_t size, double *write_time, double *read_time)
-{
-    firn_error error;
-    firn_file_writer *file = NULL;
-    double start = firn_seconds();
-    check(firn_file_create(path, &file, &error), &error);
-    firn_file_write(file, bytes, size);
-    check(firn_file_commit(file, &error), &error);
-    *write_time = least(*write_time, firn_seconds() - start);
-    void *back = NULL;
-    size_t back_size;
-    start = firn_seconds();
-    check(firn_file_read(path, SIZE_MAX, &back, &back_size, &error), &error);
-    *read_time = least(*read_time, firn_seconds() - start);
-    firn_free(back);
-    unlink(path);
 }
 
 static void bench_points(const char *path, const firn_points *points, void *bytes)

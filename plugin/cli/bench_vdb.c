@@ -1,7 +1,6 @@
-// Speed of the VDB bridge, as CSV: stage, threads, seconds, MB, MB/s, ratio to a copy of the same
-// bytes in the same run.
-//   vdb_bench FOLDER
-#define _POSIX_C_SOURCE 200809L
+/// `firn bench vdb`: volumes, meshes and points through the OpenVDB bridge.
+#include "bench.h"
+
 #include "firn/file.h"
 #include "firn/vdb.h"
 #include "firn/vdb_points.h"
@@ -10,27 +9,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { REPEATS = 3, EDGE = 172, TORUS_RINGS = 200, TORUS_SECTORS = 50, POINTS = 1000000 };
-
-static void check(firn_result result, const firn_error *error)
-{
-    if (result != FIRN_OK) {
-        fprintf(stderr, "%s\n", error->message);
-        exit(1);
-    }
-}
-
-static void *take(size_t bytes)
-{
-    void *memory = calloc(1, bytes);
-    if (memory == NULL)
-        exit(1);
-    return memory;
-}
+enum { EDGE = 172, TORUS_RINGS = 200, TORUS_SECTORS = 50, POINTS = 1000000 };
 
 static float noise(uint64_t i)
 {
@@ -41,10 +22,10 @@ static float noise(uint64_t i)
 static firn_field_view make_field(void)
 {
     size_t side = (EDGE + 7) / 8, leaves = side * side * side;
-    firn_coord *origin = take(leaves * sizeof *origin);
-    uint64_t *mask = take(8 * leaves * sizeof *mask);
-    float *density = take(512 * leaves * sizeof *density);
-    firn_vec3 *velocity = take(512 * leaves * sizeof *velocity);
+    firn_coord *origin = firn_bench_take(leaves * sizeof *origin);
+    uint64_t *mask = firn_bench_take(8 * leaves * sizeof *mask);
+    float *density = firn_bench_take(512 * leaves * sizeof *density);
+    firn_vec3 *velocity = firn_bench_take(512 * leaves * sizeof *velocity);
     for (size_t leaf = 0; leaf < leaves; leaf++) {
         firn_coord o = {(int32_t)(8 * (leaf / (side * side))), (int32_t)(8 * (leaf / side % side)),
                         (int32_t)(8 * (leaf % side))};
@@ -69,48 +50,24 @@ static firn_field_view make_field(void)
     return view;
 }
 
-/// Seconds to write, sync and rename the bytes of a file beside it.
-static double copy_seconds(const char *path)
+/// The plain write and read of the bytes of a file.
+static firn_bench_plain plain_of(const char *path)
 {
     firn_error error;
     void *bytes = NULL;
     size_t size;
     char copy[FIRN_PATH_SIZE];
-    snprintf(copy, sizeof copy, "%s.copy", path);
-    check(firn_file_read(path, SIZE_MAX, &bytes, &size, &error), &error);
-    double best = INFINITY;
-    for (int i = 0; i < REPEATS; i++) {
-        double start = firn_seconds();
-        firn_file_writer *file = NULL;
-        check(firn_file_create(copy, &file, &error), &error);
-        firn_file_write(file, bytes, size);
-        check(firn_file_commit(file, &error), &error);
-        best = fmin(best, firn_seconds() - start);
-    }
+    snprintf(copy, sizeof copy, "%.4000s.copy", path);
+    firn_bench_firn_bench_check(firn_file_read(path, SIZE_MAX, &bytes, &size, &error), &error);
+    firn_bench_plain plain = firn_bench_measure_plain(copy, bytes, size);
     firn_free(bytes);
-    remove(copy);
-    return best;
+    return plain;
 }
 
-static double read_seconds(const char *path)
-{
-    double best = INFINITY;
-    for (int i = 0; i < REPEATS; i++) {
-        firn_error error;
-        void *bytes = NULL;
-        size_t size;
-        double start = firn_seconds();
-        check(firn_file_read(path, SIZE_MAX, &bytes, &size, &error), &error);
-        best = fmin(best, firn_seconds() - start);
-        firn_free(bytes);
-    }
-    return best;
-}
-
-static void report(const char *stage, int threads, double seconds, double bytes, double copy)
+static void report(const char *stage, int threads, double seconds, double bytes, double plain)
 {
     printf("%s,%d,%.4f,%.2f,%.1f,%.2f\n", stage, threads, seconds, 1e-6 * bytes,
-           1e-6 * bytes / seconds, copy > 0.0 ? seconds / copy : 0.0);
+           1e-6 * bytes / seconds, plain / seconds);
     fflush(stdout);
 }
 
@@ -134,14 +91,14 @@ static void bench_volume(const char *path, firn_vdb_reader *reader)
             def.thread_count = threads;
             firn_vdb_stamp stamp;
             double best[3] = {INFINITY, INFINITY, INFINITY};
-            for (int i = 0; i < REPEATS; i++) {
+            for (int i = 0; i < FIRN_BENCH_ROUNDS; i++) {
                 double start = firn_seconds();
-                check(firn_vdb_write(path, &def, &content, &stamp, &error), &error);
+                firn_bench_check(firn_vdb_write(path, &def, &content, &stamp, &error), &error);
                 best[0] = fmin(best[0], firn_seconds() - start);
                 for (int trusted = 0; trusted < 2; trusted++) {
                     firn_vdb_volume *volume = NULL;
                     start = firn_seconds();
-                    check(firn_vdb_read_volume(reader, path, trusted ? &stamp : NULL, NULL, &volume,
+                    firn_bench_check(firn_vdb_read_volume(reader, path, trusted ? &stamp : NULL, NULL, &volume,
                                                &error),
                           &error);
                     best[1 + trusted] = fmin(best[1 + trusted], firn_seconds() - start);
@@ -151,16 +108,17 @@ static void bench_volume(const char *path, firn_vdb_reader *reader)
             char stage[64];
             double size = (double)stamp.size;
             snprintf(stage, sizeof stage, "write density+vel %s", kinds[kind].name);
-            report(stage, threads, best[0], size, copy_seconds(path));
+            firn_bench_plain plain = plain_of(path);
+            report(stage, threads, best[0], size, plain.write);
             snprintf(stage, sizeof stage, "read foreign %s", kinds[kind].name);
-            report(stage, threads, best[1], size, read_seconds(path));
+            report(stage, threads, best[1], size, plain.read);
             snprintf(stage, sizeof stage, "read own %s", kinds[kind].name);
-            report(stage, threads, best[2], size, read_seconds(path));
+            report(stage, threads, best[2], size, plain.read);
         }
-    free((void *)view.leaf_origin);
-    free((void *)view.mask);
-    free((void *)view.density);
-    free((void *)view.velocity);
+    firn_free((void *)view.leaf_origin);
+    firn_free((void *)view.mask);
+    firn_free((void *)view.density);
+    firn_free((void *)view.velocity);
 }
 
 /// A torus of 20,000 triangles about as large as a person.
@@ -168,8 +126,8 @@ static void bench_mesh(void)
 {
     enum { COUNT = TORUS_RINGS * TORUS_SECTORS };
     firn_error error;
-    firn_vec3 *points = take(COUNT * sizeof *points), *velocity = take(COUNT * sizeof *velocity);
-    int32_t *indices = take(6 * COUNT * sizeof *indices);
+    firn_vec3 *points = firn_bench_take(COUNT * sizeof *points), *velocity = firn_bench_take(COUNT * sizeof *velocity);
+    int32_t *indices = firn_bench_take(6 * COUNT * sizeof *indices);
     for (int i = 0; i < COUNT; i++) {
         int ring = i / TORUS_SECTORS, sector = i % TORUS_SECTORS;
         float a = 6.2831853f * (float)ring / TORUS_RINGS;
@@ -188,27 +146,27 @@ static void bench_mesh(void)
         firn_vdb_mesh_def def = firn_vdb_mesh_def_default();
         def.thread_count = threads;
         double best = INFINITY, bytes = 0.0;
-        for (int i = 0; i < REPEATS; i++) {
+        for (int i = 0; i < FIRN_BENCH_ROUNDS; i++) {
             firn_vdb_shape *shape = NULL;
             double start = firn_seconds();
-            check(firn_vdb_shape_from_mesh(&def, &mesh, &shape, &error), &error);
+            firn_bench_check(firn_vdb_shape_from_mesh(&def, &mesh, &shape, &error), &error);
             best = fmin(best, firn_seconds() - start);
             bytes = 2048.0 * (double)firn_vdb_shape_level_set(shape)->leaf_count;
             firn_vdb_shape_destroy(shape);
         }
         report("mesh of 20000 triangles at 2 cm", threads, best, bytes, 0.0);
     }
-    free(points);
-    free(velocity);
-    free(indices);
+    firn_free(points);
+    firn_free(velocity);
+    firn_free(indices);
 }
 
 static void bench_points(const char *path, firn_vdb_reader *reader)
 {
     firn_error error;
-    firn_vec3 *position = take(POINTS * sizeof *position),
-              *velocity = take(POINTS * sizeof *velocity);
-    int32_t *id = take(POINTS * sizeof *id);
+    firn_vec3 *position = firn_bench_take(POINTS * sizeof *position),
+              *velocity = firn_bench_take(POINTS * sizeof *velocity);
+    int32_t *id = firn_bench_take(POINTS * sizeof *id);
     for (int i = 0; i < POINTS; i++) {
         uint64_t n = 3 * (uint64_t)i;
         position[i] = firn_vec(noise(n), noise(n + 1), noise(n + 2));
@@ -223,39 +181,37 @@ static void bench_points(const char *path, firn_vdb_reader *reader)
         def.thread_count = threads;
         firn_vdb_stamp stamp;
         double best[2] = {INFINITY, INFINITY};
-        for (int i = 0; i < REPEATS; i++) {
+        for (int i = 0; i < FIRN_BENCH_ROUNDS; i++) {
             double start = firn_seconds();
-            check(firn_vdb_write_points(path, &def, &points, &stamp, &error), &error);
+            firn_bench_check(firn_vdb_write_points(path, &def, &points, &stamp, &error), &error);
             best[0] = fmin(best[0], firn_seconds() - start);
             firn_vdb_cloud *cloud = NULL;
             start = firn_seconds();
-            check(firn_vdb_read_points(reader, path, &stamp, NULL, &cloud, &error), &error);
+            firn_bench_check(firn_vdb_read_points(reader, path, &stamp, NULL, &cloud, &error), &error);
             best[1] = fmin(best[1], firn_seconds() - start);
             firn_vdb_cloud_destroy(cloud);
         }
-        report("write 1M points", threads, best[0], (double)stamp.size, copy_seconds(path));
-        report("read 1M points", threads, best[1], (double)stamp.size, read_seconds(path));
+        firn_bench_plain plain = plain_of(path);
+        report("write 1M points", threads, best[0], (double)stamp.size, plain.write);
+        report("read 1M points", threads, best[1], (double)stamp.size, plain.read);
     }
-    free(position);
-    free(velocity);
-    free(id);
+    firn_free(position);
+    firn_free(velocity);
+    firn_free(id);
 }
 
-int main(int argc, char **argv)
+void firn_bench_vdb(const char *folder)
 {
-    if (argc != 2)
-        return 2;
     char path[FIRN_PATH_SIZE];
-    snprintf(path, sizeof path, "%s/vdb_bench.vdb", argv[1]);
+    snprintf(path, sizeof path, "%.4000s/firn_bench.vdb", folder);
     firn_error error;
     firn_vdb_reader_def def = firn_vdb_reader_def_default();
     firn_vdb_reader *reader = NULL;
-    check(firn_vdb_reader_create(&def, &reader, &error), &error);
-    printf("stage,threads,seconds,MB,MB/s,ratio to copy\n");
+    firn_bench_check(firn_vdb_reader_create(&def, &reader, &error), &error);
+    printf("stage,threads,seconds,MB,MB/s,speed against plain\n");
     bench_volume(path, reader);
     bench_mesh();
     bench_points(path, reader);
     firn_vdb_reader_destroy(reader);
     remove(path);
-    return 0;
 }
