@@ -23,7 +23,3 @@ add_test(NAME abc_write_check
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 set_tests_properties(abc_write PROPERTIES FIXTURES_SETUP abc_written)
 set_tests_properties(abc_write_check PROPERTIES FIXTURES_REQUIRED abc_written)
-
-# Not a test: `abc_write_bench [directory]` prints write speed as a ratio to plain bytes.
-add_executable(abc_write_bench EXCLUDE_FROM_ALL bench/abc_write_bench.c)
-target_link_libraries(abc_write_bench PRIVATE firn_flags firn_abc firn_core)

@@ -42,6 +42,3 @@ foreach(target bgeo obj)
     set_tests_properties(fuzz_${target} PROPERTIES LABELS asan TIMEOUT 60)
     firn_test_program(fuzz_${target} asan)
 endforeach()
-
-add_executable(bench_formats EXCLUDE_FROM_ALL bench/formats.c)
-target_link_libraries(bench_formats PRIVATE firn_flags firn_formats)

@@ -34,11 +34,6 @@ add_test(NAME vdb_headers
         $<TARGET_FILE:firn_vdb> ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
         ${PROJECT_SOURCE_DIR}/vdb_bridge/include ${PROJECT_SOURCE_DIR}/core/include)
 
-add_executable(vdb_bench bench/vdb_bench.c)
-target_link_libraries(vdb_bench PRIVATE firn_flags firn_vdb firn_core)
-set_target_properties(vdb_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-add_dependencies(vdb_bench firn-vdb-helper)
-
 if(FIRN_SANITIZE)
     # OpenVDB itself is not instrumented, so the bounds of its vectors are unknown; and the helper's
     # limit of address space, which sanitizers do not bear, becomes one of resident memory.

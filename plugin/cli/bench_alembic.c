@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POINTS = 1000000, FRAMES = 24, BYTES = 36 * POINTS }; // bytes of a frame
+enum { POINTS = 1000000, FRAMES = 24, BYTES = 36 * POINTS };
+enum { POINTS_OBJECT = 1 }; // the only child of the root
 
 typedef struct arrays {
     firn_vec3 *positions, *velocities;
@@ -21,7 +22,8 @@ static arrays make_arrays(void)
 {
     arrays a = {firn_bench_take(POINTS * sizeof *a.positions),
                 firn_bench_take(POINTS * sizeof *a.velocities),
-                firn_bench_take(POINTS * sizeof *a.ids), firn_bench_take(POINTS * sizeof *a.widths)};
+                firn_bench_take(POINTS * sizeof *a.ids),
+                firn_bench_take(POINTS * sizeof *a.widths)};
     for (size_t i = 0; i < POINTS; i++) {
         a.positions[i] = firn_vec((float)i, (float)(i * 7919 % 1000), 1.0f);
         a.velocities[i] = firn_vec(0.0f, (float)i, 1.0f);
@@ -97,7 +99,7 @@ static firn_result read_archive(const char *path, firn_error *error)
     firn_result result = FIRN_OK;
     for (int frame = 0; frame < FRAMES && result == FIRN_OK; frame++) {
         firn_abc_points points;
-        result = firn_abc_read_points(archive, "*", frame / 24.0, &points, error);
+        result = firn_abc_read_points(archive, POINTS_OBJECT, frame / 24.0, &points, error);
         firn_abc_points_free(&points);
     }
     firn_abc_close(archive);
@@ -115,9 +117,8 @@ static void measure_round(arrays *a, const char *path, void *frame, double best[
                                        : write_archive(a, path, kind == RESUMABLE, &error),
                          &error);
         double written = firn_seconds();
-        firn_bench_check(kind == PLAIN ? read_plain(path, frame, &error)
-                                       : read_archive(path, &error),
-                         &error);
+        firn_bench_check(
+            kind == PLAIN ? read_plain(path, frame, &error) : read_archive(path, &error), &error);
         double done = firn_seconds();
         best[kind][0] = fmin(best[kind][0], written - start);
         best[kind][1] = fmin(best[kind][1], done - written);

@@ -58,7 +58,7 @@ static firn_bench_plain plain_of(const char *path)
     size_t size;
     char copy[FIRN_PATH_SIZE];
     snprintf(copy, sizeof copy, "%.4000s.copy", path);
-    firn_bench_firn_bench_check(firn_file_read(path, SIZE_MAX, &bytes, &size, &error), &error);
+    firn_bench_check(firn_file_read(path, SIZE_MAX, &bytes, &size, &error), &error);
     firn_bench_plain plain = firn_bench_measure_plain(copy, bytes, size);
     firn_free(bytes);
     return plain;
@@ -98,9 +98,9 @@ static void bench_volume(const char *path, firn_vdb_reader *reader)
                 for (int trusted = 0; trusted < 2; trusted++) {
                     firn_vdb_volume *volume = NULL;
                     start = firn_seconds();
-                    firn_bench_check(firn_vdb_read_volume(reader, path, trusted ? &stamp : NULL, NULL, &volume,
-                                               &error),
-                          &error);
+                    firn_bench_check(firn_vdb_read_volume(reader, path, trusted ? &stamp : NULL,
+                                                          NULL, &volume, &error),
+                                     &error);
                     best[1 + trusted] = fmin(best[1 + trusted], firn_seconds() - start);
                     firn_vdb_volume_destroy(volume);
                 }
@@ -126,7 +126,8 @@ static void bench_mesh(void)
 {
     enum { COUNT = TORUS_RINGS * TORUS_SECTORS };
     firn_error error;
-    firn_vec3 *points = firn_bench_take(COUNT * sizeof *points), *velocity = firn_bench_take(COUNT * sizeof *velocity);
+    firn_vec3 *points = firn_bench_take(COUNT * sizeof *points),
+              *velocity = firn_bench_take(COUNT * sizeof *velocity);
     int32_t *indices = firn_bench_take(6 * COUNT * sizeof *indices);
     for (int i = 0; i < COUNT; i++) {
         int ring = i / TORUS_SECTORS, sector = i % TORUS_SECTORS;
@@ -187,7 +188,8 @@ static void bench_points(const char *path, firn_vdb_reader *reader)
             best[0] = fmin(best[0], firn_seconds() - start);
             firn_vdb_cloud *cloud = NULL;
             start = firn_seconds();
-            firn_bench_check(firn_vdb_read_points(reader, path, &stamp, NULL, &cloud, &error), &error);
+            firn_bench_check(firn_vdb_read_points(reader, path, &stamp, NULL, &cloud, &error),
+                             &error);
             best[1] = fmin(best[1], firn_seconds() - start);
             firn_vdb_cloud_destroy(cloud);
         }
