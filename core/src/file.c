@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -14,7 +15,8 @@ enum { BUFFER_SIZE = 1 << 18 };
 
 struct firn_file_writer {
     int descriptor;
-    int failure; // errno of the first failure, 0 while all is well
+    int failure;  // errno of the first failure, 0 while all is well
+    bool partial; // the temporary outlives a failure and the process
     uint64_t size;
     size_t buffered;
     char path[FIRN_PATH_SIZE];
@@ -99,17 +101,32 @@ static bool temporary_name(firn_file_writer *file)
     return length > 0 && (size_t)length < sizeof file->temporary;
 }
 
-firn_result firn_file_create(const char *path, firn_file_writer **out, firn_error *error)
+static firn_result new_writer(const char *path, firn_file_writer **out, firn_error *error)
 {
-    *out = NULL;
     firn_file_writer *file = firn_alloc(sizeof *file);
     if (file == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot write '%s': out of memory", path);
+    file->descriptor = -1;
     file->failure = 0;
+    file->partial = false;
     file->size = 0;
     file->buffered = 0;
     int length = snprintf(file->path, sizeof file->path, "%s", path);
-    if (length <= 0 || (size_t)length >= sizeof file->path || !temporary_name(file)) {
+    if (length <= 0 || (size_t)length >= sizeof file->path) {
+        firn_free(file);
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "cannot write '%.200s': not a usable file name",
+                         path);
+    }
+    *out = file;
+    return FIRN_OK;
+}
+
+firn_result firn_file_create(const char *path, firn_file_writer **out, firn_error *error)
+{
+    *out = NULL;
+    firn_file_writer *file = NULL;
+    FIRN_TRY(new_writer(path, &file, error));
+    if (!temporary_name(file)) {
         firn_free(file);
         return firn_fail(error, FIRN_ERR_ARGUMENT, "cannot write '%.200s': not a usable file name",
                          path);
@@ -120,6 +137,55 @@ firn_result firn_file_create(const char *path, firn_file_writer **out, firn_erro
         firn_free(file);
         return firn_fail_errno(error, reason, "write", path);
     }
+    *out = file;
+    return FIRN_OK;
+}
+
+// Returns 0 or an errno value. Another process may rename or remove the file between our open and
+// our lock; then the lock is on a file that no longer has the name, and we open again.
+static int open_locked(firn_file_writer *file, struct stat *info)
+{
+    for (;;) {
+        file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file->descriptor < 0)
+            return errno;
+        struct stat named;
+        // Some file systems cannot lock; there a second writer goes unnoticed.
+        bool taken = flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        int reason = taken ? EWOULDBLOCK : 0;
+        if (reason == 0 && fstat(file->descriptor, info) != 0)
+            reason = errno;
+        if (reason == 0 && stat(file->temporary, &named) == 0 && named.st_ino == info->st_ino &&
+            named.st_dev == info->st_dev)
+            return 0;
+        close(file->descriptor);
+        if (reason != 0)
+            return reason;
+    }
+}
+
+firn_result firn_file_open_partial(const char *path, firn_file_writer **out, firn_error *error)
+{
+    *out = NULL;
+    firn_file_writer *file = NULL;
+    FIRN_TRY(new_writer(path, &file, error));
+    file->partial = true;
+    int length = snprintf(file->temporary, sizeof file->temporary, "%s.partial", path);
+    struct stat info = {0};
+    int reason = (size_t)length < sizeof file->temporary ? open_locked(file, &info) : ENAMETOOLONG;
+    if (reason == 0 && lseek(file->descriptor, 0, SEEK_END) < 0) {
+        reason = errno;
+        close(file->descriptor);
+    }
+    if (reason != 0) {
+        firn_free(file);
+        if (reason == EWOULDBLOCK)
+            return firn_fail(error, FIRN_ERR_IO,
+                             "cannot write '%s': another process is writing '%s.partial'", path,
+                             path);
+        return firn_fail_errno(error, reason, "write", path);
+    }
+    file->size = (uint64_t)info.st_size;
     *out = file;
     return FIRN_OK;
 }
@@ -146,6 +212,56 @@ void firn_file_patch(firn_file_writer *file, uint64_t offset, const void *bytes,
     flush(file);
     if (file->failure == 0 && !write_all(file->descriptor, bytes, size, (off_t)offset))
         file->failure = errno;
+}
+
+firn_result firn_file_flush(firn_file_writer *file, firn_error *error)
+{
+    flush(file);
+    if (file->failure != 0)
+        return firn_fail_errno(error, file->failure, "write", file->path);
+    return FIRN_OK;
+}
+
+firn_result firn_file_read_at(firn_file_writer *file, uint64_t offset, void *bytes, size_t size,
+                              firn_error *error)
+{
+    FIRN_ASSERT(offset + size <= file->size);
+    FIRN_TRY(firn_file_flush(file, error));
+    unsigned char *at = bytes;
+    while (size > 0) {
+        ssize_t got = pread(file->descriptor, at, size, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return firn_fail_errno(error, errno, "read", file->temporary);
+        if (got == 0)
+            return firn_fail(error, FIRN_ERR_FORMAT,
+                             "cannot read '%s': it became shorter while being read",
+                             file->temporary);
+        at += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return FIRN_OK;
+}
+
+void firn_file_truncate(firn_file_writer *file, uint64_t size)
+{
+    FIRN_ASSERT(size <= file->size);
+    flush(file);
+    if (file->failure == 0 && (ftruncate(file->descriptor, (off_t)size) != 0 ||
+                               lseek(file->descriptor, (off_t)size, SEEK_SET) < 0))
+        file->failure = errno;
+    file->size = size;
+}
+
+void firn_file_suspend(firn_file_writer *file)
+{
+    if (file == NULL)
+        return;
+    flush(file);
+    close(file->descriptor);
+    firn_free(file);
 }
 
 uint64_t firn_file_size(const firn_file_writer *file) { return file->size; }
@@ -182,7 +298,8 @@ firn_result firn_file_commit(firn_file_writer *file, firn_error *error)
     if (file->failure == 0) {
         sync_directory(file->path);
     } else {
-        unlink(file->temporary);
+        if (!file->partial)
+            unlink(file->temporary);
         result = firn_fail_errno(error, file->failure, "write", file->path);
     }
     firn_free(file);

@@ -43,6 +43,25 @@ FIRN_API firn_result firn_file_commit(firn_file_writer *file, firn_error *error)
 /// Removes the temporary and frees file; accepts NULL.
 FIRN_API void firn_file_discard(firn_file_writer *file);
 
+/// Hands what has been written to the system and reports the first failure so far.
+FIRN_API firn_result firn_file_flush(firn_file_writer *file, firn_error *error);
+
+/// Opens "<path>.partial", a temporary that outlives its process: what an earlier run left in it
+/// is kept and counted in firn_file_size. Locked, so that two processes never share it. Commit
+/// renames it to path, and leaves it in place when that fails.
+FIRN_API firn_result firn_file_open_partial(const char *path, firn_file_writer **file,
+                                            firn_error *error);
+
+/// Reads bytes of a partial that lie before its present end.
+FIRN_API firn_result firn_file_read_at(firn_file_writer *file, uint64_t offset, void *bytes,
+                                       size_t size, firn_error *error);
+
+/// Cuts a partial to its first `size` bytes; writing continues there.
+FIRN_API void firn_file_truncate(firn_file_writer *file, uint64_t size);
+
+/// Closes a partial and leaves it for a later run; frees file and accepts NULL.
+FIRN_API void firn_file_suspend(firn_file_writer *file);
+
 /// Reads a whole file; *bytes is released with firn_free. Larger than limit is an error.
 FIRN_API firn_result firn_file_read(const char *path, size_t limit, void **bytes, size_t *size,
                                     firn_error *error);
