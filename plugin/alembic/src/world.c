@@ -1,0 +1,217 @@
+#include "matrix.h"
+#include "polymesh.h"
+#include "xform.h"
+
+#include <string.h>
+
+// A mesh that appears in the world: where it is, or below `source`, which stands for `instance`.
+typedef struct appearance {
+    int mesh;
+    int source, instance; // -1 when it is no instance
+} appearance;
+
+typedef struct scene {
+    const firn_abc *archive;
+    appearance *appearances;
+    size_t count, capacity;
+} scene;
+
+static firn_result fail_limit(const firn_abc *archive, int object, firn_error *error)
+{
+    firn_abc_place place = firn_abc_place_of(archive, object, -1, error);
+    return firn_abc_fail(&place, FIRN_ERR_MEMORY,
+                         "the meshes up to this one take more than %llu bytes together; select "
+                         "fewer",
+                         (unsigned long long)firn_abc_result_limit(archive));
+}
+
+static firn_result add(scene *s, appearance next, firn_error *error)
+{
+    if (s->count == s->capacity) {
+        size_t larger = s->capacity > 0 ? 2 * s->capacity : 16;
+        if (larger > firn_abc_result_limit(s->archive) / sizeof *s->appearances)
+            return fail_limit(s->archive, next.mesh, error);
+        appearance *moved = firn_abc_alloc_array(larger, sizeof *moved);
+        firn_abc_place place = firn_abc_place_of(s->archive, next.mesh, -1, error);
+        if (moved == NULL)
+            return firn_abc_fail_memory(&place, larger * sizeof *moved);
+        if (s->count > 0)
+            memcpy(moved, s->appearances, s->count * sizeof *moved);
+        firn_free(s->appearances);
+        s->appearances = moved;
+        s->capacity = larger;
+    }
+    s->appearances[s->count++] = next;
+    return FIRN_OK;
+}
+
+// The object that an instance stands for.
+static firn_result find_source(const firn_abc *archive, int instance, int *source,
+                               firn_error *error)
+{
+    firn_abc_place place = firn_abc_place_of(archive, instance, -1, error);
+    int property = firn_abc_property_find(archive, instance, ".instanceSource");
+    if (property < 0)
+        return firn_abc_fail(&place, FIRN_ERR_FORMAT, "it is an instance of nothing");
+    firn_abc_array path;
+    FIRN_TRY(firn_abc_read_typed(archive, property, 0, FIRN_ABC_POD_STRING, 1, &path, error));
+    *source = path.count > 0 ? firn_abc_object_find(archive, path.values) : -1;
+    firn_result result = FIRN_OK;
+    if (*source < 0)
+        result = firn_abc_fail(&place, FIRN_ERR_FORMAT,
+                               "it is an instance of '%.200s', which is not there",
+                               path.count > 0 ? (const char *)path.values : "");
+    firn_abc_array_free(&path);
+    return result;
+}
+
+static firn_result add_instance(scene *s, int instance, firn_error *error)
+{
+    const firn_abc *archive = s->archive;
+    int source = -1;
+    FIRN_TRY(find_source(archive, instance, &source, error));
+    int depth = archive->objects[source].info.depth;
+    for (int i = source; i < archive->object_count; i++) {
+        if (i > source && archive->objects[i].info.depth <= depth)
+            break;
+        if (archive->objects[i].is_instance) {
+            firn_abc_place place = firn_abc_place_of(archive, i, -1, error);
+            return firn_abc_fail(&place, FIRN_ERR_UNSUPPORTED,
+                                 "it is an instance within the instance '%.200s'",
+                                 archive->objects[instance].info.path);
+        }
+        if (firn_abc_is_mesh(archive, i))
+            FIRN_TRY(add(s, (appearance){i, source, instance}, error));
+    }
+    return FIRN_OK;
+}
+
+static firn_result collect(scene *s, const char *pattern, firn_error *error)
+{
+    const firn_abc *archive = s->archive;
+    for (int i = 0; i < archive->object_count; i++) {
+        const firn_abc_object_record *object = &archive->objects[i];
+        bool is_mesh = firn_abc_is_mesh(archive, i);
+        if ((!is_mesh && !object->is_instance) || !firn_abc_object_matches(archive, i, pattern))
+            continue;
+        if (object->is_instance)
+            FIRN_TRY(add_instance(s, i, error));
+        else
+            FIRN_TRY(add(s, (appearance){i, -1, -1}, error));
+    }
+    if (s->count > 0)
+        return FIRN_OK;
+    if (pattern == NULL || pattern[0] == '\0')
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "'%.400s' has no mesh", archive->name);
+    return firn_fail(error, FIRN_ERR_NOT_FOUND, "'%.400s' has no mesh that matches '%.200s'",
+                     archive->name, pattern);
+}
+
+static firn_result measure(const scene *s, double time, firn_abc_mesh *total, firn_error *error)
+{
+    uint64_t limit = firn_abc_result_limit(s->archive);
+    for (size_t i = 0; i < s->count; i++) {
+        int object = s->appearances[i].mesh;
+        firn_abc_mesh sizes = {0};
+        FIRN_TRY(firn_abc_mesh_measure(s->archive, object, time, &sizes, error));
+        total->vertex_count += sizes.vertex_count;
+        total->face_count += sizes.face_count;
+        total->corner_count += sizes.corner_count;
+        uint64_t bytes = (uint64_t)total->vertex_count * 2 * sizeof(firn_vec3) +
+                         ((uint64_t)total->face_count + total->corner_count) * sizeof(int32_t);
+        if (bytes > limit || total->vertex_count > INT32_MAX)
+            return fail_limit(s->archive, object, error);
+    }
+    return FIRN_OK;
+}
+
+static firn_result allocate(const firn_abc_place *place, const firn_abc_mesh *sizes,
+                            firn_abc_mesh *mesh)
+{
+    mesh->position = firn_abc_alloc_array(sizes->vertex_count, sizeof *mesh->position);
+    mesh->velocity = firn_abc_alloc_array(sizes->vertex_count, sizeof *mesh->velocity);
+    mesh->face_size = firn_abc_alloc_array(sizes->face_count, sizeof *mesh->face_size);
+    mesh->corner = firn_abc_alloc_array(sizes->corner_count, sizeof *mesh->corner);
+    if (mesh->position == NULL || mesh->velocity == NULL || mesh->face_size == NULL ||
+        mesh->corner == NULL)
+        return firn_abc_fail_memory(place, sizes->vertex_count * 2 * sizeof(firn_vec3));
+    return FIRN_OK;
+}
+
+// Stored corners run clockwise seen from outside; a matrix that mirrors has turned them already.
+static void append_faces(firn_abc_mesh *all, const firn_abc_mesh *mesh, bool mirrored)
+{
+    int32_t base = (int32_t)all->vertex_count;
+    const int32_t *from = mesh->corner;
+    int32_t *to = all->corner + all->corner_count;
+    for (size_t f = 0; f < mesh->face_count; f++) {
+        int32_t size = mesh->face_size[f];
+        all->face_size[all->face_count + f] = size;
+        for (int32_t k = 0; k < size; k++)
+            to[k] = base + from[mirrored ? k : size - 1 - k];
+        from += size;
+        to += size;
+    }
+    all->face_count += mesh->face_count;
+    all->corner_count += mesh->corner_count;
+}
+
+static firn_result append(const firn_abc_place *place, firn_abc_mesh *all,
+                          const firn_abc_mesh *room, firn_abc_mesh *mesh,
+                          const firn_abc_moving_matrix *moving)
+{
+    if (mesh->vertex_count > room->vertex_count - all->vertex_count ||
+        mesh->face_count > room->face_count - all->face_count ||
+        mesh->corner_count > room->corner_count - all->corner_count)
+        return firn_abc_fail(place, FIRN_ERR_FORMAT, "the file changed while being read");
+    firn_abc_to_world(&moving->matrix, &moving->rate, mesh->vertex_count, mesh->position,
+                      mesh->velocity);
+    FIRN_TRY(firn_abc_check_finite(place, mesh->position, mesh->vertex_count));
+    append_faces(all, mesh, firn_abc_matrix_det(&moving->matrix) < 0.0);
+    if (mesh->vertex_count > 0) {
+        size_t bytes = mesh->vertex_count * sizeof(firn_vec3);
+        memcpy(all->position + all->vertex_count, mesh->position, bytes);
+        memcpy(all->velocity + all->vertex_count, mesh->velocity, bytes);
+    }
+    all->vertex_count += mesh->vertex_count;
+    return FIRN_OK;
+}
+
+static firn_result append_appearance(const firn_abc *archive, appearance next, double time,
+                                     const firn_abc_mesh *room, firn_abc_mesh *all,
+                                     firn_error *error)
+{
+    firn_abc_moving_matrix moving;
+    firn_abc_mesh mesh;
+    if (next.instance < 0)
+        FIRN_TRY(
+            firn_abc_world_matrix(archive, next.mesh, time, &moving.matrix, &moving.rate, error));
+    else
+        FIRN_TRY(firn_abc_instance_matrix(archive, next.mesh, next.source, next.instance, time,
+                                          &moving, error));
+    FIRN_TRY(firn_abc_read_mesh(archive, next.mesh, time, &mesh, error));
+    firn_abc_place place = firn_abc_place_of(archive, next.mesh, -1, error);
+    firn_result result = append(&place, all, room, &mesh, &moving);
+    firn_abc_mesh_free(&mesh);
+    return result;
+}
+
+firn_result firn_abc_read_world_mesh(const firn_abc *archive, const char *pattern, double time,
+                                     firn_abc_mesh *mesh, firn_error *error)
+{
+    *mesh = (firn_abc_mesh){0};
+    firn_abc_mesh total = {0};
+    scene s = {.archive = archive};
+    firn_abc_place place = {.archive = archive, .error = error};
+    firn_result result = collect(&s, pattern, error);
+    if (result == FIRN_OK)
+        result = measure(&s, time, &total, error);
+    if (result == FIRN_OK)
+        result = allocate(&place, &total, mesh);
+    for (size_t i = 0; i < s.count && result == FIRN_OK; i++)
+        result = append_appearance(archive, s.appearances[i], time, &total, mesh, error);
+    firn_free(s.appearances);
+    if (result != FIRN_OK)
+        firn_abc_mesh_free(mesh);
+    return result;
+}
