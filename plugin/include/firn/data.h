@@ -35,8 +35,8 @@ typedef struct firn_source_data {
     const firn_material_def *material; // NULL: the default material
 } firn_source_data;
 
-/// Something solid during the interval that ends with the frame that was cooked. Times of the keys
-/// count from frame 1; the solver brings them to its own time.
+/// Something solid during the interval that ends with the frame that was cooked. The times of its
+/// keys are frames; the solver turns them into seconds.
 typedef struct firn_collider_data {
     firn_collider_def def;
     int key_count;             // of a rigid animation, 0: it stands still

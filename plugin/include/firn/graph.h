@@ -30,18 +30,18 @@ FIRN_API void firn_graph_destroy(firn_graph *graph); // accepts NULL
 // --- Node types ----------------------------------------------------------------------------------
 
 /// A type as hosts see it: one table of all its parameters.
-typedef struct firn_type_info {
+typedef struct firn_node_info {
     const char *name, *label, *category, *help;
     firn_param_table params;
     const firn_node_input *inputs;
     size_t input_count;
     firn_kind output;
     bool sequential;
-} firn_type_info;
+} firn_node_info;
 
 /// The types in order, NULL past the last; or by name. Valid as long as the graph.
-FIRN_API const firn_type_info *firn_graph_type(const firn_graph *graph, size_t index);
-FIRN_API const firn_type_info *firn_graph_type_find(const firn_graph *graph, const char *name);
+FIRN_API const firn_node_info *firn_graph_type(const firn_graph *graph, size_t index);
+FIRN_API const firn_node_info *firn_graph_type_find(const firn_graph *graph, const char *name);
 
 /// True when the parameter of that type may have keys.
 FIRN_API bool firn_graph_param_is_animated(const firn_graph *graph, const char *type,
@@ -78,7 +78,7 @@ FIRN_API firn_result firn_graph_rename(firn_graph *graph, const char *name, cons
 
 /// Nodes in the order in which they were added; NULL past the last.
 FIRN_API const char *firn_graph_node(const firn_graph *graph, size_t index);
-FIRN_API const firn_type_info *firn_graph_node_type(const firn_graph *graph, const char *name);
+FIRN_API const firn_node_info *firn_graph_node_type(const firn_graph *graph, const char *name);
 
 /// Leads the output of `from` into an input of `to`; input NULL takes the one of that kind.
 FIRN_API firn_result firn_graph_link(firn_graph *graph, const char *from, const char *to,

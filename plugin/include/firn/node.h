@@ -91,7 +91,9 @@ typedef struct firn_node_type {
     /// back in cook->restore.
     firn_result (*save)(void *state, const char *path, int *frame, firn_error *error);
 
-    /// Nodes that write one file for many frames: completes it after the last frame.
+    /// Nodes that write one file for many frames: opens it and says how many frames an earlier run
+    /// left in it; after the last frame completes it. NULL, both: files are written in `cook`.
+    firn_result (*begin)(firn_cook *cook, int *frames, firn_error *error);
     firn_result (*finish)(firn_cook *cook, firn_error *error);
 } firn_node_type;
 
@@ -99,13 +101,16 @@ typedef struct firn_node_type {
 struct firn_cook {
     const char *node; // its name
     int frame;
-    int start_frame;      // of a sequential node: the first frame of the graph
+    int start_frame;      // the first frame of the graph, where sequential nodes begin
+    int last_frame;       // of the graph
     double fps;           // frames per second
     const void *settings; // at this frame, paths resolved
     void *state;          // zeros before the first cook
     firn_data *output;    // to be filled
     const char *restore;  // a file of `save` to continue from; NULL: none
     bool keep;            // sequential: `save` may be called in the middle of the next frame
+    int bake_first;       // first frame that is written, and the distance to the next
+    int bake_step;
     const char *version;  // "firn 0.1.0 3f2a...": program and graph hash, for files
     void *owner;          // the graph's
 };
