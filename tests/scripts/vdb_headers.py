@@ -21,8 +21,8 @@ for header in headers:
     text = header.read_text()
     assert len(text.splitlines()) <= 300, header
     code = re.sub(r"//.*", "", text)
-    for word in ("std::", "openvdb::", "template", "namespace", "class "):
-        assert word not in code, f"{header.name} names '{word}'"
+    for word in ("std::", "openvdb::", "template", "namespace", "class"):
+        assert not re.search(rf"\b{word}", code), f"{header.name} names '{word}'"
     declared |= set(re.findall(r"FIRN_API[^;{]*?\b(firn_vdb_\w+)\(", code))
 symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
                          check=True).stdout

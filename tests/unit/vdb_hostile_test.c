@@ -298,7 +298,7 @@ static size_t mutate(unsigned char *bytes, size_t size)
 }
 
 /// Reads by the kind of seed; tallies what came of it.
-static void read_mutation(fixture *f, int seed, int tally[16])
+static void read_mutation(fixture *f, int seed, int tally[16], int *crashes)
 {
     firn_error error;
     firn_vdb_cloud *cloud = NULL;
@@ -317,6 +317,7 @@ static void read_mutation(fixture *f, int seed, int tally[16])
         result = firn_vdb_list(f->reader, f->path, NULL, &listing, &error);
     if (result != FIRN_OK)
         assert_true(error.message[0] != '\0' && error.code == result);
+    *crashes += result != FIRN_OK && strstr(error.message, "signal") != NULL;
     tally[result]++;
     firn_vdb_cloud_destroy(cloud);
     firn_vdb_volume_destroy(volume);
@@ -342,7 +343,7 @@ static void no_mutated_file_crashes_or_stalls_the_caller(void **state)
         seeds[i] = make_seed(f, i % 3, i < 3, &sizes[i]);
     seeds[6] = make_point_seed(f, &sizes[6]);
 
-    int tally[16] = {0};
+    int tally[16] = {0}, crashes = 0;
     double slowest = 0.0;
     random_state = 20250101;
     struct rusage before, after;
@@ -355,12 +356,12 @@ static void no_mutated_file_crashes_or_stalls_the_caller(void **state)
         write_bytes(f->path, bytes, size);
         free(bytes);
         double start = firn_seconds();
-        read_mutation(f, seed, tally);
+        read_mutation(f, seed, tally, &crashes);
         slowest = fmax(slowest, firn_seconds() - start);
     }
     getrusage(RUSAGE_SELF, &after);
-    printf("%d mutations: slowest %.2f s, %ld KB more memory;", count, slowest,
-           after.ru_maxrss - before.ru_maxrss);
+    printf("%d mutations: slowest %.2f s, %ld KB more memory, %d helpers crashed;", count, slowest,
+           after.ru_maxrss - before.ru_maxrss, crashes);
     for (int i = 0; i < 16; i++)
         if (tally[i] > 0)
             printf(" %d %s", tally[i], firn_result_name((firn_result)i));
@@ -375,6 +376,21 @@ static void no_mutated_file_crashes_or_stalls_the_caller(void **state)
     size_t size;
     firn_free(make_seed(f, FIRN_VDB_BLOSC, true, &size));
     assert_ok(read_everything(f, &error));
+}
+
+static void a_running_helper_follows_the_caller_to_another_folder(void **state)
+{
+    fixture *f = *state;
+    firn_error error;
+    size_t size;
+    firn_free(make_seed(f, FIRN_VDB_BLOSC, true, &size));
+    assert_ok(read_everything(f, &error));
+    assert_int_equal(chdir(f->folder), 0);
+    firn_vdb_listing *listing = NULL;
+    firn_result result = firn_vdb_list(f->reader, "foreign.vdb", NULL, &listing, &error);
+    assert_int_equal(chdir(".."), 0);
+    assert_ok(result);
+    firn_vdb_listing_destroy(listing);
 }
 
 static void no_child_process_outlives_its_reader(void **state)
@@ -402,6 +418,7 @@ int main(void)
         TEST(a_helper_that_dies_or_lies_or_is_missing_is_an_error),
         TEST(too_little_memory_in_the_helper_is_an_error),
         TEST(no_mutated_file_crashes_or_stalls_the_caller),
+        TEST(a_running_helper_follows_the_caller_to_another_folder),
         TEST(no_child_process_outlives_its_reader),
     };
     return cmocka_run_group_tests_name("vdb_hostile", tests, NULL, NULL);

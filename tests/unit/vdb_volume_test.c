@@ -140,6 +140,8 @@ static void a_listing_tells_what_the_file_holds(void **state)
     firn_vdb_meta extra[2] = {{"shot", "string", "sq010"}, {"take", "int32", "3"}};
     firn_vdb_content content = {.field = &f->field->view, .meta_count = 2, .meta = extra};
     assert_ok(firn_vdb_write(f->path, &def, &content, NULL, &error));
+    extra[1].value = "3.5";
+    assert_int_equal(firn_vdb_write(f->path, &def, &content, NULL, &error), FIRN_ERR_ARGUMENT);
     firn_vdb_listing *listing = NULL;
     assert_ok(firn_vdb_list(f->reader, f->path, NULL, &listing, &error));
     firn_vdb_listing_view view = firn_vdb_listing_read(listing);

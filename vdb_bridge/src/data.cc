@@ -5,6 +5,18 @@
 namespace firn_vdb
 {
 
+// Not finite exactly when the exponent bits are all set; this loop vectorizes.
+bool all_finite(const float *values, size_t count)
+{
+    uint32_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        std::memcpy(&bits, values + i, sizeof bits);
+        bad |= (bits & 0x7f800000u) == 0x7f800000u;
+    }
+    return bad == 0;
+}
+
 namespace
 {
 
@@ -53,9 +65,12 @@ void check_length(size_t found, size_t expected, const std::string &path)
 
 void validate(const firn_vdb_listing &listing, const std::string &path)
 {
-    for (const grid_entry &grid : listing.grids)
+    for (const grid_entry &grid : listing.grids) {
         if (grid.info.usable && !finite(grid.info.map))
             refuse(path, "a grid has a transform that is not finite");
+        if (grid.info.grid_class < 0 || grid.info.grid_class > FIRN_VDB_CLASS_STAGGERED)
+            refuse(path, "a grid is of no known class");
+    }
 }
 
 void validate(const firn_vdb_shape &shape, const std::string &path)

@@ -18,7 +18,7 @@ struct meta_entry {
 
 struct grid_entry {
     std::string name, type;
-    firn_vdb_grid info; // its pointers are set by firn_vdb_listing::link
+    firn_vdb_grid info = {}; // its pointers are set by firn_vdb_listing::link
     std::vector<meta_entry> meta;
     std::vector<firn_vdb_meta> meta_view;
 };
@@ -48,7 +48,8 @@ enum class kind : uint32_t { listing, shape, volume, cloud };
 
 struct request {
     kind what;
-    std::string path;
+    std::string path;                // as the caller names it
+    std::string location;            // where it is, whatever the current folder
     std::string grid, velocity_grid; // empty: by the rules
     int32_t region = 0;
     bool velocity = false;
@@ -113,7 +114,16 @@ template <class Wire> void transfer(Wire &wire, grid_entry &entry)
 {
     wire.text(entry.name);
     wire.text(entry.type);
-    wire.value(entry.info);
+    wire.value(entry.info.grid_class);
+    wire.value(entry.info.half);
+    wire.value(entry.info.usable);
+    wire.value(entry.info.matrix);
+    wire.value(entry.info.map);
+    wire.value(entry.info.voxel_size);
+    wire.value(entry.info.counted);
+    wire.value(entry.info.box_min);
+    wire.value(entry.info.box_max);
+    wire.value(entry.info.active_voxels);
     wire.list(entry.meta);
 }
 
@@ -166,6 +176,7 @@ template <class Wire> void transfer(Wire &wire, request &wanted)
 {
     wire.value(wanted.what);
     wire.text(wanted.path);
+    wire.text(wanted.location);
     wire.text(wanted.grid);
     wire.text(wanted.velocity_grid);
     wire.value(wanted.region);

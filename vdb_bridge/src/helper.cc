@@ -76,6 +76,7 @@ struct spawn_settings {
         posix_spawn_file_actions_adddup2(&actions, socket, 0);
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3);
         // A group of its own: an interrupt from the keyboard is the caller's business.
         sigset_t none;
         sigemptyset(&none);
@@ -110,8 +111,10 @@ void helper::start()
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         fail(FIRN_ERR_IO, "cannot start '%s': %s", program_.c_str(), strerror(errno));
-    std::string limit = std::to_string(memory_limit_);
-    char *arguments[] = {program_.data(), const_cast<char *>(FIRN_VERSION), limit.data(), nullptr};
+    std::string limit = std::to_string((uint64_t)std::ceil(memory_limit_));
+    std::string seconds = std::to_string((uint64_t)std::ceil(timeout_) + 1);
+    char *arguments[] = {program_.data(), const_cast<char *>(FIRN_VERSION), limit.data(),
+                         seconds.data(), nullptr};
     int reason;
     {
         spawn_settings settings(ends[1]);
@@ -144,6 +147,8 @@ void helper::receive_verdict(receiver &in)
     in.value(code);
     if (code == FIRN_OK)
         return;
+    if (code > FIRN_ERR_TIMEOUT)
+        throw broken_wire();
     std::string message;
     in.text(message);
     fail((firn_result)code, "%s", message.c_str());
@@ -182,7 +187,7 @@ template <class Result> void answer(sender &out, const request &wanted)
 {
     Result result;
     firn_error error;
-    firn_result code = guarded(&error, [&] { read_grids(wanted, wanted.path, result); });
+    firn_result code = guarded(&error, [&] { read_grids(wanted, wanted.location, result); });
     out.value((uint32_t)code);
     if (code != FIRN_OK)
         out.text(error.message);
@@ -191,7 +196,7 @@ template <class Result> void answer(sender &out, const request &wanted)
     out.flush();
 }
 
-[[noreturn]] void serve(int socket)
+[[noreturn]] void serve(int socket, unsigned seconds)
 {
     using handler = void (*)(sender &, const request &);
     static const handler handlers[] = {answer<firn_vdb_listing>, answer<firn_vdb_shape>,
@@ -203,7 +208,10 @@ template <class Result> void answer(sender &out, const request &wanted)
         if ((size_t)wanted.what >= FIRN_COUNT(handlers))
             throw broken_wire();
         sender out(socket);
+        // An owner that was killed cannot stop a read that never ends.
+        alarm(seconds);
         handlers[(size_t)wanted.what](out, wanted);
+        alarm(0);
     }
 }
 
@@ -211,19 +219,19 @@ template <class Result> void answer(sender &out, const request &wanted)
 
 } // namespace firn_vdb
 
-int firn_vdb_helper_serve(const char *version, double memory_limit)
+int firn_vdb_helper_serve(const char *version, uint64_t megabytes, unsigned seconds)
 {
     if (strcmp(version, FIRN_VERSION) != 0)
         return FIRN_VDB_HELPER_MISMATCH;
     struct rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
-    if (memory_limit > 0.0) {
-        rlim_t bytes = (rlim_t)(1e6 * memory_limit);
+    if (megabytes > 0) {
+        rlim_t bytes = (rlim_t)megabytes * 1000000;
         struct rlimit space = {bytes, bytes};
         setrlimit(RLIMIT_AS, &space);
     }
     try {
-        firn_vdb::serve(0);
+        firn_vdb::serve(0, seconds);
     } catch (const firn_vdb::broken_wire &) {
         return 0; // the owner is gone
     } catch (...) {

@@ -4,6 +4,7 @@
 #include "data.hpp"
 #include "wire.hpp"
 
+#include <filesystem>
 #include <sys/types.h>
 
 namespace firn_vdb
@@ -22,6 +23,7 @@ class helper
     template <class Result> void read(request wanted, Result &result)
     {
         wanted.what = kind_of(result);
+        wanted.location = std::filesystem::absolute(wanted.path);
         for (;;) {
             bool used = running();
             try {

@@ -10,9 +10,10 @@ extern "C" {
 
 enum { FIRN_VDB_HELPER_MISMATCH = 3 }; // exit code: started by a library of another version
 
-/// Reads files for the process at the other end of the standard input until that closes. Sets the
-/// limit of the address space (MB, 0: none) first. Returns the exit code.
-FIRN_API int firn_vdb_helper_serve(const char *version, double memory_limit);
+/// Reads files for the process at the other end of the standard input until that closes, with this
+/// much address space (MB, 0: no limit) and ending itself when a file takes longer than seconds.
+/// Returns the exit code.
+FIRN_API int firn_vdb_helper_serve(const char *version, uint64_t megabytes, unsigned seconds);
 
 #ifdef __cplusplus
 }

@@ -338,6 +338,14 @@ static float density_scale(const GridBase &grid, float &reference)
     return unit != nullptr && unit->value() == "kg/m^3" ? 1.0f : reference;
 }
 
+static void fill_scalar(const FloatGrid &grid, const Coord &origin, float *values)
+{
+    if (const auto *leaf = grid.tree().probeConstLeaf(origin))
+        std::memcpy(values, leaf->buffer().data(), FIRN_LEAF_VOXELS * sizeof *values);
+    else
+        std::fill_n(values, (size_t)FIRN_LEAF_VOXELS, grid.tree().getValue(origin));
+}
+
 void read_grids(const request &wanted, const std::string &location, firn_vdb_volume &volume)
 {
     input_file file(location, wanted.path);
@@ -381,11 +389,8 @@ void read_grids(const request &wanted, const std::string &location, firn_vdb_vol
             volume.density[first + (size_t)n] = scale * leaf.buffer()[(Index)n];
         if (moving)
             velocity.fill(volume.origins[i], volume.velocity.data() + first);
-        if (compaction != nullptr) {
-            auto at = compaction->getConstUnsafeAccessor();
-            for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
-                volume.compaction[first + (size_t)n] = at.getValue(leaf_voxel(leaf.origin(), n));
-        }
+        if (compaction != nullptr)
+            fill_scalar(*compaction, leaf.origin(), volume.compaction.data() + first);
     });
 }
 

@@ -16,6 +16,8 @@ namespace firn_vdb
 
 using namespace openvdb;
 
+static_assert(sizeof(Vec3s) == sizeof(firn_vec3));
+
 struct coord_less {
     bool operator()(const firn_coord &a, const firn_coord &b) const
     {
@@ -136,6 +138,13 @@ inline bool velocity_field::fill(const firn_coord &origin, firn_vec3 *values) co
 
 inline bool velocity_field::fill_vector(const Coord &origin, firn_vec3 *values) const
 {
+    const auto *leaf = staggered_ ? nullptr : vector_->tree().probeConstLeaf(origin);
+    if (leaf != nullptr) {
+        const Vec3s *from = leaf->buffer().data();
+        std::memcpy(static_cast<void *>(values), from, FIRN_LEAF_VOXELS * sizeof *values);
+        return std::any_of(from, from + FIRN_LEAF_VOXELS,
+                           [](const Vec3s &v) { return v != Vec3s(0.0f); });
+    }
     auto at = vector_->getConstUnsafeAccessor();
     bool any = false;
     for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
