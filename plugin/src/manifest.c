@@ -182,10 +182,9 @@ firn_result firn_manifest_put_file(firn_manifest *manifest, const firn_cache_fil
 
 firn_manifest_view firn_manifest_look(const firn_manifest *manifest)
 {
-    firn_manifest_view view = {manifest->name,        manifest->program, manifest->hash,
-                               manifest->fps,         manifest->frame_count,
-                               manifest->frames,      manifest->file_count,
-                               manifest->files};
+    firn_manifest_view view = {manifest->name,       manifest->program,     manifest->hash,
+                               manifest->fps,        manifest->frame_count, manifest->frames,
+                               manifest->file_count, manifest->files};
     return view;
 }
 
@@ -202,10 +201,9 @@ static json_t *files_json(const firn_cache_file *files, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:I, s:o}", "name", files[i].name, "node", files[i].node,
-                            "size", (json_int_t)files[i].size, "checksum",
-                            hex_json(files[i].checksum)));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:o}", "name", files[i].name, "node",
+                                              files[i].node, "size", (json_int_t)files[i].size,
+                                              "checksum", hex_json(files[i].checksum)));
     return list;
 }
 
@@ -222,11 +220,11 @@ firn_result firn_manifest_write(const firn_manifest *manifest, const char *folde
                                                 files_json(frame->files, frame->file_count),
                                                 "stats", stats));
     }
-    json_t *root = json_pack(
-        "{s:i, s:s, s:s, s:o, s:f, s:s, s:o, s:o}", "firn_manifest", MANIFEST_VERSION, "name",
-        manifest->name, "program", manifest->program, "hash", hex_json(manifest->hash), "fps",
-        (double)manifest->fps, "units", "m kg s, Y up", "files",
-        files_json(manifest->files, manifest->file_count), "frames", frames);
+    json_t *root =
+        json_pack("{s:i, s:s, s:s, s:o, s:f, s:s, s:o, s:o}", "firn_manifest", MANIFEST_VERSION,
+                  "name", manifest->name, "program", manifest->program, "hash",
+                  hex_json(manifest->hash), "fps", (double)manifest->fps, "units", "m kg s, Y up",
+                  "files", files_json(manifest->files, manifest->file_count), "frames", frames);
     char path[FIRN_PATH_SIZE];
     snprintf(path, sizeof path, "%s/manifest.json", folder);
     firn_result result = firn_json_write(root, path, error);
