@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
 #include "firn/cache.h"
 
 #include "graph_fixture.h"
@@ -23,7 +23,8 @@ static const char outputs[] =
     "\"points\": {\"type\": \"write_particles\", \"params\": {\"format\": \"bgeo\"},\n"
     " \"inputs\": {\"particles\": \"solver\"}},\n"
     "\"archive\": {\"type\": \"write_particles\", \"inputs\": {\"particles\": \"solver\"}},\n"
-    "\"volume\": {\"type\": \"rasterize\", \"params\": {\"voxel_size\": 0.05},\n"
+    "\"volume\": {\"type\": \"rasterize\", \"params\": {\"voxel_size\": 0.05, \"thread_count\": "
+    "1},\n"
     " \"inputs\": {\"particles\": \"solver\"}},\n"
     "\"vdb\": {\"type\": \"write_volume\", \"inputs\": {\"volume\": \"volume\"}},\n"
     "\"old\": {";
