@@ -55,6 +55,7 @@ MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
     "core/include/firn/sim.h": {"material", "collider", "source", "field"},
     "core/include/firn/firn.h": {"*"},
+    "plugin/include/firn/data.h": {"collider", "field", "material", "points", "source"},
 }
 MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
 C_LIBRARY = set(

@@ -93,6 +93,7 @@ const char *firn_result_name(firn_result result)
         [FIRN_ERR_DIVERGED] = "simulation diverged",
         [FIRN_ERR_CANCELLED] = "cancelled",
         [FIRN_ERR_TIMEOUT] = "timed out",
+        [FIRN_ERR_LOCKED] = "locked by another process",
     };
     return (size_t)result < FIRN_COUNT(names) ? names[result] : "unknown result";
 }

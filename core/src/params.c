@@ -110,6 +110,11 @@ static void print_number(double value, bool is_float, char *text, size_t size)
         snprintf(text, size, "%.*s.%s", (int)(point - local), local, point + strlen(separator));
 }
 
+bool firn_param_is_text(const firn_param *param)
+{
+    return param->type == FIRN_STRING || param->type == FIRN_PATH;
+}
+
 int firn_param_components(const firn_param *param) { return param->type == FIRN_VEC3 ? 3 : 1; }
 
 void firn_param_get(const firn_param *param, const void *settings, double values[3])
@@ -140,6 +145,9 @@ void firn_param_get(const firn_param *param, const void *settings, double values
         values[2] = (double)v->z;
         return;
     }
+    case FIRN_STRING:
+    case FIRN_PATH:
+        return;
     }
 }
 
@@ -164,6 +172,11 @@ static void store(const firn_param *param, void *settings, const double values[3
         *(firn_vec3 *)(void *)field =
             firn_vec((float)values[0], (float)values[1], (float)values[2]);
         return;
+    case FIRN_STRING:
+    case FIRN_PATH:
+        memset(field, 0, FIRN_TEXT_SIZE);
+        snprintf(field, FIRN_TEXT_SIZE, "%s", param->text != NULL ? param->text : "");
+        return;
     }
 }
 
@@ -172,6 +185,8 @@ static void describe_range(const firn_param *param, char *text, size_t size)
 {
     if (param->type == FIRN_BOOL) {
         snprintf(text, size, "true or false");
+    } else if (firn_param_is_text(param)) {
+        snprintf(text, size, "a text of at most %d bytes", FIRN_TEXT_SIZE - 1);
     } else if (param->type == FIRN_CHOICE) {
         size_t length = 0;
         int count = count_choices(param);
@@ -224,6 +239,8 @@ static firn_result check_values(const firn_param *param, const double values[3],
 firn_result firn_param_set(const firn_param *param, void *settings, const double values[3],
                            firn_error *error)
 {
+    if (firn_param_is_text(param))
+        return refuse(param, NULL, "a number", error);
     FIRN_TRY(check_values(param, values, NULL, error));
     store(param, settings, values);
     return FIRN_OK;
@@ -239,6 +256,12 @@ firn_result firn_params_check(firn_param_table table, const void *settings, cons
                               firn_error *error)
 {
     for (size_t i = 0; i < table.count; i++) {
+        if (firn_param_is_text(&table.params[i])) {
+            const char *field = (const char *)settings + table.params[i].offset;
+            if (memchr(field, '\0', FIRN_TEXT_SIZE) == NULL)
+                return refuse(&table.params[i], what, "a text without an end", error);
+            continue;
+        }
         double values[3];
         firn_param_get(&table.params[i], settings, values);
         FIRN_TRY(check_values(&table.params[i], values, what, error));
@@ -358,11 +381,28 @@ static bool parse_numbers(const char *text, int count, double values[3])
     return *at == '\0';
 }
 
+static firn_result store_text(const firn_param *param, void *settings, const char *text,
+                              firn_error *error)
+{
+    char *field = (char *)settings + param->offset;
+    size_t length = strlen(text);
+    char size[64];
+    snprintf(size, sizeof size, "%zu bytes long", length);
+    if (length >= FIRN_TEXT_SIZE)
+        return refuse(param, NULL, size, error);
+    // Without leftovers, so that equal settings are equal bytes; the text may be the field itself.
+    memmove(field, text, length);
+    memset(field + length, 0, FIRN_TEXT_SIZE - length);
+    return FIRN_OK;
+}
+
 firn_result firn_param_parse(const firn_param *param, void *settings, const char *text,
                              firn_error *error)
 {
     double values[3] = {0.0, 0.0, 0.0};
     bool understood;
+    if (firn_param_is_text(param))
+        return store_text(param, settings, text, error);
     if (param->type == FIRN_BOOL)
         understood = parse_bool(text, values);
     else if (param->type == FIRN_CHOICE)
@@ -385,6 +425,8 @@ void firn_param_print(const firn_param *param, const void *settings, char *text,
         text[0] = '\0';
     if (param->type == FIRN_BOOL) {
         snprintf(text, size, "%s", values[0] != 0.0 ? "true" : "false");
+    } else if (firn_param_is_text(param)) {
+        snprintf(text, size, "%.*s", FIRN_TEXT_SIZE, (const char *)settings + param->offset);
     } else if (param->type == FIRN_CHOICE) {
         firn_param_choice(param, (int)values[0], text, size);
     } else {

@@ -48,6 +48,7 @@ typedef enum firn_result {
     FIRN_ERR_DIVERGED = 9,    // the physics left the sane range even with the smallest step
     FIRN_ERR_CANCELLED = 10,  // the host asked to stop
     FIRN_ERR_TIMEOUT = 11,    // a helper process did not answer in time
+    FIRN_ERR_LOCKED = 12,     // another process is writing there
 } firn_result;
 
 enum { FIRN_MESSAGE_SIZE = 1000 };

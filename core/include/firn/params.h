@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+enum { FIRN_TEXT_SIZE = 1024 }; // bytes of a text, with its terminating zero
+
 typedef enum firn_param_type {
     FIRN_BOOL,   // bool
     FIRN_INT,    // int
@@ -21,6 +23,8 @@ typedef enum firn_param_type {
     FIRN_DOUBLE, // double
     FIRN_VEC3,   // firn_vec3
     FIRN_CHOICE, // int, an index into choices
+    FIRN_STRING, // char[FIRN_TEXT_SIZE]
+    FIRN_PATH,   // char[FIRN_TEXT_SIZE], the name of a file, perhaps with a frame number
 } firn_param_type;
 
 typedef struct firn_param {
@@ -34,6 +38,7 @@ typedef struct firn_param {
     const char *choices;      // "quadratic|cubic" for FIRN_CHOICE, else NULL
     const char *label;        // NULL: made from the name
     const char *visible_when; // "shape==box"; NULL: always
+    const char *text;         // default of a string or path; NULL: empty
 } firn_param;
 
 /// A table and its length; def structs publish theirs.
@@ -60,12 +65,16 @@ FIRN_API const char *firn_params_suggest(firn_param_table table, const char *nam
 /// Number of components of a parameter: 3 for a vector, else 1.
 FIRN_API int firn_param_components(const firn_param *param);
 
-/// Reads or writes a field as numbers (a choice as its index); set checks the range.
+/// True for strings and paths, which have no numbers.
+FIRN_API bool firn_param_is_text(const firn_param *param);
+
+/// Reads or writes a field as numbers (a choice as its index); set checks the range. A text reads
+/// as zeros and is not set by numbers.
 FIRN_API void firn_param_get(const firn_param *param, const void *settings, double values[3]);
 FIRN_API firn_result firn_param_set(const firn_param *param, void *settings, const double values[3],
                                     firn_error *error);
 
-/// Sets a field from text: "0.02", "0 -9.81 0", "true" or the name of a choice.
+/// Sets a field from text: "0.02", "0 -9.81 0", "true", the name of a choice, or the text itself.
 FIRN_API firn_result firn_param_parse(const firn_param *param, void *settings, const char *text,
                                       firn_error *error);
 

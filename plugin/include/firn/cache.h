@@ -1,0 +1,103 @@
+/// Caches on disk: frames of a graph, written whole, known when stale, continued after a stop.
+///
+/// A cache is the folder <base>/<name>/v<version>[/w<wedge>]. It holds the files of the nodes that
+/// write, manifest.json, the resolved graph, and checkpoints:
+///
+///     firn_bake_def def = firn_bake_def_default();
+///     def.resume = true;
+///     FIRN_TRY(firn_graph_bake(graph, &def, error)); // all frames of the graph
+#ifndef FIRN_CACHE_H
+#define FIRN_CACHE_H
+
+#include "firn/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct firn_bake_def {
+    uint32_t cookie;
+    bool whole;      // all frames of the graph; else the range below
+    int first, last; // frames to write
+    int step;        // writes every step-th frame only; all are simulated
+    bool resume;     // continue what an earlier run left; false: begin again
+} firn_bake_def;
+
+FIRN_API void firn_bake_def_reset(firn_bake_def *def, size_t size);
+
+static inline firn_bake_def firn_bake_def_default(void)
+{
+    firn_bake_def def;
+    firn_bake_def_reset(&def, sizeof def);
+    return def;
+}
+
+/// Cooks every node that writes files, frame after frame. FIRN_ERR_LOCKED when another process
+/// writes the same cache. With resume, files that are there and whole are kept, and the rest comes
+/// out as if nothing had happened, bit for bit; a cache of other settings is FIRN_ERR_STALE.
+FIRN_API firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def,
+                                     firn_error *error);
+
+/// The folder of the graph's cache.
+FIRN_API firn_result firn_graph_cache_folder(const firn_graph *graph, char *path, size_t size,
+                                             firn_error *error);
+
+typedef enum firn_cache_state {
+    FIRN_CACHE_NONE,     // nothing there
+    FIRN_CACHE_STALE,    // cooked from other settings, links or files
+    FIRN_CACHE_PARTIAL,  // some of the graph's frames are there
+    FIRN_CACHE_COMPLETE, // all of them are
+} firn_cache_state;
+
+/// "none", "stale", ...
+FIRN_API const char *firn_cache_state_name(firn_cache_state state);
+
+/// Compares the cache with the graph as it is now, without reading the frames.
+FIRN_API firn_result firn_graph_cache_state(firn_graph *graph, firn_cache_state *state,
+                                            firn_error *error);
+
+// --- The manifest --------------------------------------------------------------------------------
+
+typedef struct firn_cache_file {
+    const char *name;  // in the folder of the cache
+    const char *node;  // that wrote it
+    uint64_t size;     // bytes
+    uint64_t checksum; // firn_hash64 over pieces of 1 MiB, each seeded with the one before
+} firn_cache_file;
+
+typedef struct firn_cache_frame {
+    int frame;
+    size_t file_count;
+    const firn_cache_file *files;
+    size_t stat_count;
+    const firn_stat *stats; // particles, substeps, seconds, energies, ...
+} firn_cache_frame;
+
+typedef struct firn_manifest firn_manifest;
+
+typedef struct firn_manifest_view {
+    const char *name;
+    const char *program; // "firn 0.1.0"
+    uint64_t hash;       // of the graph
+    float fps;
+    size_t frame_count;
+    const firn_cache_frame *frames; // in order
+    size_t file_count;              // of files for all frames, such as an Alembic archive
+    const firn_cache_file *files;
+} firn_manifest_view;
+
+/// Reads <folder>/manifest.json. FIRN_ERR_NOT_FOUND when there is none.
+FIRN_API firn_result firn_manifest_read(const char *folder, firn_manifest **manifest,
+                                        firn_error *error);
+FIRN_API firn_manifest_view firn_manifest_look(const firn_manifest *manifest);
+FIRN_API void firn_manifest_destroy(firn_manifest *manifest); // accepts NULL
+
+/// Compares a file with its size and checksum.
+FIRN_API firn_result firn_cache_file_check(const char *folder, const firn_cache_file *file,
+                                           firn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

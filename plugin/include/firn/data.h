@@ -1,0 +1,83 @@
+/// What travels along the links of a graph: materials, sources, colliders, particles, volumes.
+///
+/// Everything here is a view: the node that made it owns the arrays, and they stay as they are
+/// until that node cooks again or the graph changes.
+#ifndef FIRN_DATA_H
+#define FIRN_DATA_H
+
+#include "firn/collider.h"
+#include "firn/field.h"
+#include "firn/level_set.h"
+#include "firn/material.h"
+#include "firn/points.h"
+#include "firn/source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum firn_kind {
+    FIRN_KIND_NONE, // nothing: nodes at the end, which write files
+    FIRN_KIND_MATERIAL,
+    FIRN_KIND_SOURCE,
+    FIRN_KIND_COLLIDER,
+    FIRN_KIND_PARTICLES,
+    FIRN_KIND_VOLUME,
+    FIRN_KIND_COUNT
+} firn_kind;
+
+/// "material", "particles", ...
+FIRN_API const char *firn_kind_name(firn_kind kind);
+
+/// Snow to add at the start of a simulation; def.material is filled in by the solver.
+typedef struct firn_source_data {
+    firn_source_def def;
+    const firn_material_def *material; // NULL: the default material
+} firn_source_data;
+
+/// Something solid during the interval that ends with the frame that was cooked. The times of its
+/// keys are frames; the solver turns them into seconds.
+typedef struct firn_collider_data {
+    firn_collider_def def;
+    int key_count;             // of a rigid animation, 0: it stands still
+    const firn_pose_key *keys; // from the frame before to this one
+    bool deforms;              // then surface tells where it begins and ends
+    firn_surface_key surface[2];
+} firn_collider_data;
+
+/// Particles with Houdini's names: P v id pscale mass Jp and more.
+typedef struct firn_particle_data {
+    firn_points points;
+    float cell_size; // m, of the simulation that they come from; 0: unknown
+} firn_particle_data;
+
+/// Voxels, as far as they were made.
+typedef struct firn_volume_data {
+    const firn_field_view *field;       // density, velocity, compaction; NULL: none
+    const firn_level_set *surface;      // NULL: none
+    const firn_velocity_grid *velocity; // of the surface; NULL: none
+} firn_volume_data;
+
+/// A number about a cooked frame, such as {"substeps", 42}.
+typedef struct firn_stat {
+    const char *name;
+    double value;
+} firn_stat;
+
+/// The output of a node at a frame; the member that belongs to the kind is set.
+typedef struct firn_data {
+    firn_kind kind;
+    const firn_material_def *material;
+    const firn_source_data *source;
+    const firn_collider_data *collider;
+    const firn_particle_data *particles;
+    const firn_volume_data *volume;
+    size_t stat_count;
+    const firn_stat *stats;
+} firn_data;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

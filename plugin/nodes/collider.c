@@ -1,0 +1,280 @@
+#include "nodes.h"
+
+#include "shape_file.h"
+
+#include "firn/collider.h"
+#include "firn/vdb_sequence.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SHAPE_PLANE, SHAPE_BOX, SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_MESH, SHAPE_LEVEL_SET };
+enum { SAMPLES = 4 }; // of a rigid motion in a frame
+
+typedef struct settings {
+    int shape;
+    char file[FIRN_TEXT_SIZE];
+    char object[FIRN_TEXT_SIZE];
+    bool deforming;
+    firn_vec3 rotation; // degrees
+    firn_collider_def def;
+    firn_vdb_mesh_def mesh;
+    firn_vdb_shape_def surface;
+    firn_vdb_sequence_def sequence;
+} settings;
+
+typedef struct state {
+    firn_collider_data data;
+    firn_pose_key keys[SAMPLES + 1];
+    firn_vdb_shape *shape;     // of a mesh or level set that keeps its shape
+    firn_vdb_shape *moving[2]; // of a deforming mesh, at the frame before and at this one
+    int moving_frame;
+    firn_vdb_sequence *sequence; // of a deforming level set
+    settings scratch;
+} state;
+
+static const firn_node_rows rows[] = {
+    {firn_collider_params, offsetof(settings, def), "shape"},
+    {firn_vdb_mesh_params, offsetof(settings, mesh), "memory_limit thread_count", "mesh_",
+     "shape==mesh"},
+    {firn_vdb_shape_params, offsetof(settings, surface), "velocity", "vdb_", "shape==level_set"},
+    {firn_vdb_sequence_params, offsetof(settings, sequence), "first last", "sequence_",
+     "shape==level_set"},
+};
+
+// clang-format off
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, shape), FIRN_CHOICE, {SHAPE_PLANE}, 0, 5, "",
+     "What stands in the way: the half space below a plane, a box, a sphere, a capsule along its Y "
+     "axis, a mesh (.obj, .abc) or a level set (.vdb)", "plane|box|sphere|capsule|mesh|level_set"},
+    {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
+     "The mesh or level set; numbered files (walk.$F4.vdb) make a deforming level set",
+     .visible_when = "shape==mesh|level_set"},
+    {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
+     "Which part of the file: a pattern of Alembic paths, or the name of a grid; empty takes all",
+     .visible_when = "shape==mesh|level_set"},
+    {FIRN_PARAM(settings, deforming), FIRN_BOOL, {0}, 0, 1, "",
+     "The file itself is animated, and stands in the world as it is: an Alembic mesh or numbered "
+     "level sets", .visible_when = "shape==mesh|level_set"},
+    {FIRN_PARAM(settings, rotation), FIRN_VEC3, {0, 0, 0}, -1e6, 1e6, "deg",
+     "Turns the shape about X, then Y, then Z"},
+};
+// clang-format on
+
+static void reset(void *memory)
+{
+    settings *s = memory;
+    s->def = firn_collider_def_default();
+    s->mesh = firn_vdb_mesh_def_default();
+    s->surface = firn_vdb_shape_def_default();
+    s->sequence = firn_vdb_sequence_def_default();
+}
+
+static bool has_file(const settings *s)
+{
+    return s->shape == SHAPE_MESH || s->shape == SHAPE_LEVEL_SET;
+}
+
+static firn_result check(const void *memory, firn_error *error)
+{
+    const settings *s = memory;
+    if (has_file(s) && s->file[0] == '\0')
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name the collider");
+    if (has_file(s) && s->deforming && s->shape == SHAPE_LEVEL_SET && !firn_path_has_frame(s->file))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "file is '%s', which has no frame number; a deforming level set is a "
+                         "sequence such as walk.$F4.vdb",
+                         s->file);
+    if (has_file(s) && s->deforming && s->shape == SHAPE_MESH &&
+        firn_path_ends_with(s->file, ".obj") && !firn_path_has_frame(s->file))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "file is '%s'; a deforming mesh is an Alembic file", s->file);
+    return FIRN_OK;
+}
+
+static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
+{
+    const settings *s = memory;
+    (void)param;
+    if (!has_file(s) || s->file[0] == '\0')
+        return false;
+    int number = s->deforming && s->shape == SHAPE_LEVEL_SET ? frame + s->sequence.offset : frame;
+    return firn_path_of_frame(s->file, number, path, size, NULL) == FIRN_OK;
+}
+
+static void release(void *memory)
+{
+    state *own = memory;
+    firn_vdb_shape_destroy(own->shape);
+    firn_vdb_shape_destroy(own->moving[0]);
+    firn_vdb_shape_destroy(own->moving[1]);
+    firn_vdb_sequence_close(own->sequence);
+}
+
+static firn_transform pose_of(const settings *s)
+{
+    const float radians = 0.017453292519943295f;
+    firn_quat x = firn_quat_turn(firn_vec(1.0f, 0.0f, 0.0f), radians * s->rotation.x);
+    firn_quat y = firn_quat_turn(firn_vec(0.0f, 1.0f, 0.0f), radians * s->rotation.y);
+    firn_quat z = firn_quat_turn(firn_vec(0.0f, 0.0f, 1.0f), radians * s->rotation.z);
+    firn_transform pose = s->def.pose;
+    pose.rotation = firn_quat_mul(z, firn_quat_mul(y, x));
+    return pose;
+}
+
+static void warn(const firn_cook *cook, const firn_vdb_shape *shape)
+{
+    const char *warning = firn_vdb_shape_warning(shape);
+    if (warning[0] != '\0')
+        firn_cook_log(cook, FIRN_LEVEL_WARNING, "%s", warning);
+}
+
+static firn_result load_mesh(const firn_cook *cook, int frame, firn_vdb_shape **shape,
+                             firn_error *error)
+{
+    const settings *s = cook->settings;
+    char path[FIRN_PATH_SIZE];
+    FIRN_TRY(firn_path_of_frame(s->file, frame, path, sizeof path, error));
+    firn_mesh_file file = {path, s->object, (double)frame / cook->fps};
+    FIRN_TRY(firn_shape_from_mesh_file(&file, &s->mesh, shape, error));
+    warn(cook, *shape);
+    return FIRN_OK;
+}
+
+static firn_result load_still(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    if (own->shape == NULL && s->shape == SHAPE_MESH) {
+        FIRN_TRY(load_mesh(cook, cook->start_frame, &own->shape, error));
+    } else if (own->shape == NULL) {
+        char path[FIRN_PATH_SIZE];
+        FIRN_TRY(firn_path_of_frame(s->file, cook->start_frame, path, sizeof path, error));
+        FIRN_TRY(firn_shape_from_vdb_file(path, s->object, &s->surface, &own->shape, error));
+        warn(cook, own->shape);
+    }
+    own->data.def.level_set = firn_vdb_shape_level_set(own->shape);
+    return FIRN_OK;
+}
+
+static firn_surface_key surface_key(double frame, const firn_vdb_shape *shape)
+{
+    firn_surface_key key = {frame, firn_vdb_shape_level_set(shape), firn_vdb_shape_velocity(shape)};
+    return key;
+}
+
+static firn_result load_moving_mesh(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    if (own->moving[1] != NULL && own->moving_frame == cook->frame - 1) {
+        firn_vdb_shape_destroy(own->moving[0]);
+        own->moving[0] = own->moving[1];
+        own->moving[1] = NULL;
+    } else {
+        firn_vdb_shape_destroy(own->moving[0]);
+        firn_vdb_shape_destroy(own->moving[1]);
+        own->moving[0] = own->moving[1] = NULL;
+        FIRN_TRY(load_mesh(cook, cook->frame - 1, &own->moving[0], error));
+    }
+    FIRN_TRY(load_mesh(cook, cook->frame, &own->moving[1], error));
+    own->moving_frame = cook->frame;
+    for (int i = 0; i < 2; i++)
+        own->data.surface[i] = surface_key(cook->frame - 1 + i, own->moving[i]);
+    return FIRN_OK;
+}
+
+static firn_result load_sequence(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    if (own->sequence == NULL) {
+        firn_vdb_sequence_def def = s->sequence;
+        def.pattern = s->file;
+        def.first = cook->start_frame;
+        def.last = cook->last_frame;
+        def.shape = s->surface;
+        def.shape.grid = s->object[0] != '\0' ? s->object : NULL;
+        FIRN_TRY(firn_vdb_sequence_open(&def, &own->sequence, error));
+    }
+    firn_vdb_key keys[2];
+    FIRN_TRY(firn_vdb_sequence_interval(own->sequence, cook->frame - 1, keys, error));
+    for (int i = 0; i < 2; i++)
+        own->data.surface[i] =
+            (firn_surface_key){keys[i].frame, keys[i].level_set, keys[i].velocity};
+    return FIRN_OK;
+}
+
+static firn_result load_deforming(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    if (s->shape == SHAPE_MESH)
+        FIRN_TRY(load_moving_mesh(cook, error));
+    else
+        FIRN_TRY(load_sequence(cook, error));
+    own->data.deforms = true;
+    own->data.def.level_set = own->data.surface[1].level_set;
+    // Deforming surfaces are in world space.
+    own->data.def.pose = (firn_transform){{0.0f, 0.0f, 0.0f}, firn_quat_identity(), 1.0f};
+    return FIRN_OK;
+}
+
+static firn_result sample_motion(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    for (int i = 0; i <= SAMPLES; i++) {
+        double frame = cook->frame - 1 + (double)i / SAMPLES;
+        FIRN_TRY(firn_cook_evaluate(cook, frame, &own->scratch, error));
+        own->keys[i] = (firn_pose_key){frame, pose_of(&own->scratch)};
+    }
+    own->data.keys = own->keys;
+    own->data.key_count = SAMPLES + 1;
+    return FIRN_OK;
+}
+
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    static const int core_shapes[] = {
+        FIRN_SHAPE_PLANE,   FIRN_SHAPE_BOX,       FIRN_SHAPE_SPHERE,
+        FIRN_SHAPE_CAPSULE, FIRN_SHAPE_LEVEL_SET, FIRN_SHAPE_LEVEL_SET,
+    };
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    memset(&own->data, 0, sizeof own->data);
+    own->data.def = s->def;
+    own->data.def.shape = core_shapes[s->shape];
+    own->data.def.pose = pose_of(s);
+    if (has_file(s) && s->deforming)
+        FIRN_TRY(load_deforming(cook, error));
+    else if (has_file(s))
+        FIRN_TRY(load_still(cook, error));
+    if (!own->data.deforms && firn_cook_is_animated(cook, "translation rotation scale"))
+        FIRN_TRY(sample_motion(cook, error));
+    cook->output->collider = &own->data;
+    return FIRN_OK;
+}
+
+const firn_node_type firn_node_collider = {
+    .size = sizeof(firn_node_type),
+    .name = "collider",
+    .label = "Collider",
+    .category = "Simulation",
+    .help = "Something solid: a shape, a mesh or a level set that stands, moves with keys or "
+            "deforms.",
+    .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
+    .rows = rows,
+    .row_count = FIRN_COUNT(rows),
+    .settings_size = sizeof(settings),
+    .animated = "translation rotation scale",
+    .neutral = "sequence_look_ahead",
+    .output = FIRN_KIND_COLLIDER,
+    .time_dependent = true,
+    .reset = reset,
+    .check = check,
+    .file = file_of,
+    .state_size = sizeof(state),
+    .cook = cook,
+    .release = release,
+};

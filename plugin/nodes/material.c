@@ -1,0 +1,58 @@
+#include "nodes.h"
+
+#include "firn/material.h"
+
+typedef struct settings {
+    int preset;
+    firn_material_def def;
+} settings;
+
+static const firn_node_rows rows[] = {{firn_material_params, offsetof(settings, def)}};
+
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, preset), FIRN_CHOICE, .max = 5.0, .unit = "",
+     .help = "Kind of snow to start from; the values below change it",
+     .choices = "paper|powder|packing|wet|icy|muddy"},
+};
+
+static void reset(void *memory)
+{
+    settings *s = memory;
+    s->def = firn_material_def_default();
+}
+
+static void preset(void *memory)
+{
+    settings *s = memory;
+    const firn_material_preset *chosen = firn_material_presets(s->preset);
+    FIRN_ASSERT(chosen != NULL);
+    firn_material_def_preset(chosen->name, &s->def, NULL);
+}
+
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    (void)error;
+    settings *kept = cook->state;
+    *kept = *(const settings *)cook->settings;
+    cook->output->material = &kept->def;
+    return FIRN_OK;
+}
+
+const firn_node_type firn_node_material = {
+    .size = sizeof(firn_node_type),
+    .name = "material",
+    .label = "Snow material",
+    .category = "Simulation",
+    .help = "What the snow is made of: a preset, changed where you set a value.",
+    .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
+    .rows = rows,
+    .row_count = FIRN_COUNT(rows),
+    .settings_size = sizeof(settings),
+    .output = FIRN_KIND_MATERIAL,
+    .reset = reset,
+    .preset = preset,
+    .state_size = sizeof(settings),
+    .cook = cook,
+};

@@ -1,0 +1,17 @@
+/// The node types that come with Firn.
+#ifndef FIRN_NODES_H
+#define FIRN_NODES_H
+
+#include "firn/node.h"
+
+extern const firn_node_type firn_node_snow_source;
+extern const firn_node_type firn_node_material;
+extern const firn_node_type firn_node_collider;
+extern const firn_node_type firn_node_solver;
+extern const firn_node_type firn_node_rasterize;
+extern const firn_node_type firn_node_write_particles;
+extern const firn_node_type firn_node_write_volume;
+extern const firn_node_type firn_node_read_particles;
+extern const firn_node_type firn_node_read_volume;
+
+#endif

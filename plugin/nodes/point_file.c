@@ -1,0 +1,175 @@
+#include "point_file.h"
+
+#include "shape_file.h"
+
+#include <string.h>
+
+static firn_result claim_columns(firn_point_file *file, size_t count, firn_error *error)
+{
+    file->columns = firn_alloc_zero((count + 1) * sizeof *file->columns);
+    if (file->columns == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the attributes");
+    file->points.attributes = file->columns;
+    return FIRN_OK;
+}
+
+static void add_column(firn_point_file *file, firn_attribute column)
+{
+    file->columns[file->points.attribute_count++] = column;
+}
+
+static firn_result read_bgeo(firn_point_file *file, const char *path, firn_error *error)
+{
+    FIRN_TRY(firn_bgeo_read(path, NULL, &file->bgeo, error));
+    file->points = *firn_bgeo_points(file->bgeo);
+    return FIRN_OK;
+}
+
+// Columns of an archive's own attributes; types that particles do not have are left out.
+static void add_archive_attribute(firn_point_file *file, const firn_abc_attribute *from)
+{
+    static const struct {
+        firn_abc_pod pod;
+        firn_storage storage;
+    } types[] = {
+        {FIRN_ABC_POD_FLOAT32, FIRN_STORAGE_FLOAT32}, {FIRN_ABC_POD_FLOAT64, FIRN_STORAGE_FLOAT64},
+        {FIRN_ABC_POD_INT32, FIRN_STORAGE_INT32},     {FIRN_ABC_POD_UINT32, FIRN_STORAGE_UINT32},
+        {FIRN_ABC_POD_INT64, FIRN_STORAGE_INT64},     {FIRN_ABC_POD_UINT64, FIRN_STORAGE_UINT64},
+        {FIRN_ABC_POD_UINT8, FIRN_STORAGE_UINT8},
+    };
+    const firn_abc_array *array = &from->array;
+    if (array->count != file->points.count || firn_points_find(&file->points, from->name) != NULL)
+        return;
+    for (size_t i = 0; i < FIRN_COUNT(types); i++)
+        if (types[i].pod == array->pod)
+            add_column(file, (firn_attribute){.name = from->name,
+                                              .storage = types[i].storage,
+                                              .tuple_size = array->extent,
+                                              .data = array->values});
+}
+
+static int find_points(const firn_abc *archive, const char *pattern)
+{
+    for (int i = 0; i < firn_abc_object_count(archive); i++)
+        if (firn_abc_object_at(archive, i)->kind == FIRN_ABC_KIND_POINTS &&
+            firn_abc_object_matches(archive, i, pattern))
+            return i;
+    return -1;
+}
+
+static firn_result read_abc(firn_point_file *file, const char *path, const char *pattern,
+                            double time, firn_error *error)
+{
+    FIRN_TRY(firn_abc_open(path, &file->abc, error));
+    int object = find_points(file->abc, pattern);
+    if (object < 0)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "'%s' has no particles%s%s", path,
+                         pattern[0] != '\0' ? " under " : "", pattern);
+    firn_abc_points *read = &file->abc_points;
+    FIRN_TRY(firn_abc_read_points(file->abc, object, time, read, error));
+    FIRN_TRY(claim_columns(file, 4 + (size_t)read->attribute_count, error));
+    file->points.count = read->count;
+    add_column(file, (firn_attribute){.name = "P",
+                                      .storage = FIRN_STORAGE_FLOAT32,
+                                      .type_info = FIRN_TYPE_POINT,
+                                      .tuple_size = 3,
+                                      .data = read->position});
+    add_column(file, (firn_attribute){.name = "v",
+                                      .storage = FIRN_STORAGE_FLOAT32,
+                                      .type_info = FIRN_TYPE_VECTOR,
+                                      .tuple_size = 3,
+                                      .data = read->velocity});
+    if (read->id != NULL)
+        add_column(file, (firn_attribute){.name = "id",
+                                          .storage = FIRN_STORAGE_UINT64,
+                                          .tuple_size = 1,
+                                          .data = read->id});
+    if (read->width != NULL) {
+        file->radius = firn_alloc((read->count + 1) * sizeof(float));
+        if (file->radius == NULL)
+            return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read '%s'", path);
+        for (size_t i = 0; i < read->count; i++)
+            file->radius[i] = 0.5f * read->width[i];
+        add_column(file, (firn_attribute){.name = "pscale",
+                                          .storage = FIRN_STORAGE_FLOAT32,
+                                          .tuple_size = 1,
+                                          .data = file->radius});
+    }
+    for (int i = 0; i < read->attribute_count; i++)
+        add_archive_attribute(file, &read->attributes[i]);
+    return FIRN_OK;
+}
+
+static firn_result read_vdb(firn_point_file *file, const char *path, const char *grid,
+                            firn_error *error)
+{
+    static const struct {
+        firn_storage storage;
+        int tuple_size;
+    } types[] = {
+        [FIRN_VDB_ATTRIBUTE_FLOAT] = {FIRN_STORAGE_FLOAT32, 1},
+        [FIRN_VDB_ATTRIBUTE_INT] = {FIRN_STORAGE_INT32, 1},
+        [FIRN_VDB_ATTRIBUTE_VEC3] = {FIRN_STORAGE_FLOAT32, 3},
+    };
+    firn_vdb_reader_def settings = firn_vdb_reader_def_default();
+    firn_vdb_reader *reader = NULL;
+    FIRN_TRY(firn_vdb_reader_create(&settings, &reader, error));
+    firn_result result = firn_vdb_read_points(reader, path, NULL, grid[0] != '\0' ? grid : NULL,
+                                              &file->cloud, error);
+    firn_vdb_reader_destroy(reader);
+    FIRN_TRY(result);
+    firn_vdb_points read = firn_vdb_cloud_read(file->cloud);
+    FIRN_TRY(claim_columns(file, 1 + read.attribute_count, error));
+    file->points.count = read.count;
+    add_column(file, (firn_attribute){.name = "P",
+                                      .storage = FIRN_STORAGE_FLOAT32,
+                                      .type_info = FIRN_TYPE_POINT,
+                                      .tuple_size = 3,
+                                      .data = read.position});
+    for (size_t i = 0; i < read.attribute_count; i++) {
+        const firn_vdb_attribute *from = &read.attributes[i];
+        add_column(file, (firn_attribute){.name = from->name,
+                                          .storage = types[from->type].storage,
+                                          .tuple_size = types[from->type].tuple_size,
+                                          .data = from->values});
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_point_file_read(firn_point_file *file, const char *path, const char *object,
+                                 double time, firn_error *error)
+{
+    memset(file, 0, sizeof *file);
+    if (firn_path_ends_with(path, ".abc"))
+        return read_abc(file, path, object, time, error);
+    if (firn_path_ends_with(path, ".vdb"))
+        return read_vdb(file, path, object, error);
+    return read_bgeo(file, path, error);
+}
+
+void firn_point_file_close(firn_point_file *file)
+{
+    firn_bgeo_destroy(file->bgeo);
+    firn_abc_points_free(&file->abc_points);
+    firn_abc_close(file->abc);
+    firn_vdb_cloud_destroy(file->cloud);
+    firn_free(file->radius);
+    firn_free(file->columns);
+    memset(file, 0, sizeof *file);
+}
+
+firn_result firn_points_floats(const firn_points *points, const char *name, int tuple_size,
+                               float **values, firn_error *error)
+{
+    *values = NULL;
+    const firn_attribute *column = firn_points_find(points, name);
+    if (column == NULL || column->storage == FIRN_STORAGE_STRING ||
+        column->tuple_size != tuple_size)
+        return FIRN_OK;
+    size_t count = points->count * (size_t)tuple_size;
+    *values = firn_alloc((count + 1) * sizeof **values);
+    if (*values == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %s", name);
+    firn_attribute_floats(column, 0, count, *values);
+    return FIRN_OK;
+}

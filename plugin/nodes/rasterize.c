@@ -1,0 +1,151 @@
+#include "nodes.h"
+
+#include "point_file.h"
+
+#include "firn/field.h"
+#include "firn/vdb_surface.h"
+
+#include <string.h>
+
+typedef struct settings {
+    bool surface;
+    firn_field_def field;
+    firn_vdb_skin_def skin;
+} settings;
+
+typedef struct state {
+    firn_field *field;
+    firn_field_view view;
+    firn_vdb_shape *shape;
+    firn_volume_data data;
+    firn_stat stats[2];
+} state;
+
+static const firn_node_rows rows[] = {
+    {firn_field_params, offsetof(settings, field)},
+    {firn_vdb_skin_params, offsetof(settings, skin), "voxel_size thread_count", "surface_",
+     "surface==true"},
+};
+
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, surface), FIRN_BOOL, .max = 1.0, .unit = "",
+     .help = "Also make a level set around the particles, for shading"},
+};
+
+static void reset(void *memory)
+{
+    settings *s = memory;
+    s->field = firn_field_def_default();
+    s->skin = firn_vdb_skin_def_default();
+}
+
+static void release(void *memory)
+{
+    state *own = memory;
+    firn_field_destroy(own->field);
+    firn_vdb_shape_destroy(own->shape);
+    memset(own, 0, sizeof *own);
+}
+
+/// The columns of a table as arrays of floats.
+typedef struct arrays {
+    float *position, *velocity, *mass, *jp;
+} arrays;
+
+static void free_arrays(arrays *a)
+{
+    firn_free(a->position);
+    firn_free(a->velocity);
+    firn_free(a->mass);
+    firn_free(a->jp);
+}
+
+static firn_result read_arrays(const firn_points *points, arrays *a, firn_error *error)
+{
+    FIRN_TRY(firn_points_floats(points, "P", 3, &a->position, error));
+    FIRN_TRY(firn_points_floats(points, "v", 3, &a->velocity, error));
+    FIRN_TRY(firn_points_floats(points, "mass", 1, &a->mass, error));
+    FIRN_TRY(firn_points_floats(points, "Jp", 1, &a->jp, error));
+    if (a->position == NULL || a->mass == NULL)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "the particles have no %s; write them with it",
+                         a->position == NULL ? "P" : "mass");
+    return FIRN_OK;
+}
+
+static firn_result make_volumes(const firn_cook *cook, const firn_particle_data *from,
+                                const arrays *a, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    firn_field_points points = {.count = from->points.count,
+                                .position = (const firn_vec3 *)(const void *)a->position,
+                                .mass = a->mass,
+                                .velocity = (const firn_vec3 *)(const void *)a->velocity,
+                                .jp = a->jp,
+                                .cell_size = from->cell_size};
+    firn_field_def field = s->field;
+    field.velocity = field.velocity && a->velocity != NULL;
+    field.compaction = field.compaction && a->jp != NULL;
+    if (!(points.cell_size > 0.0f) && field.filter_width == 0.0f)
+        field.filter_width = field.voxel_size;
+    FIRN_TRY(firn_field_create(&field, &points, &own->field, error));
+    own->view = firn_field_read(own->field);
+    own->data.field = &own->view;
+    if (!s->surface || points.count == 0)
+        return FIRN_OK;
+    firn_vdb_skin_def skin = s->skin;
+    skin.voxel_size = s->field.voxel_size;
+    skin.thread_count = s->field.thread_count;
+    firn_vdb_spheres spheres = {points.count, points.position, NULL};
+    FIRN_TRY(firn_vdb_shape_from_particles(&skin, &spheres, &own->shape, error));
+    own->data.surface = firn_vdb_shape_level_set(own->shape);
+    return FIRN_OK;
+}
+
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    release(own);
+    double begun = firn_seconds();
+    const firn_particle_data *from = firn_cook_input(cook, "particles", 0)->particles;
+    arrays a = {0};
+    firn_result result = read_arrays(&from->points, &a, error);
+    if (result == FIRN_OK)
+        result = make_volumes(cook, from, &a, error);
+    free_arrays(&a);
+    FIRN_TRY(result);
+    own->stats[0] = (firn_stat){"leaves", (double)own->view.leaf_count};
+    own->stats[1] = (firn_stat){"seconds", firn_seconds() - begun};
+    cook->output->volume = &own->data;
+    cook->output->stats = own->stats;
+    cook->output->stat_count = FIRN_COUNT(own->stats);
+    return FIRN_OK;
+}
+
+static const firn_node_input inputs[] = {
+    {"particles", FIRN_KIND_PARTICLES, false, true, "Particles with P and mass; v and Jp if there"},
+};
+
+const firn_node_type firn_node_rasterize = {
+    .size = sizeof(firn_node_type),
+    .name = "rasterize",
+    .label = "Rasterize",
+    .category = "Volumes",
+    .help = "Turns particles into density, velocity and compaction on voxels, and into a level "
+            "set if wanted.",
+    .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
+    .rows = rows,
+    .row_count = FIRN_COUNT(rows),
+    .settings_size = sizeof(settings),
+    .animated = "*",
+    .neutral = "thread_count",
+    .inputs = inputs,
+    .input_count = FIRN_COUNT(inputs),
+    .output = FIRN_KIND_VOLUME,
+    .reset = reset,
+    .state_size = sizeof(state),
+    .cook = cook,
+    .release = release,
+};

@@ -1,0 +1,174 @@
+#include "nodes.h"
+
+#include "point_file.h"
+#include "shape_file.h"
+
+#include "firn/source.h"
+
+enum { REGION_SPHERE, REGION_BOX, REGION_MESH, REGION_LEVEL_SET, REGION_POINTS };
+
+typedef struct settings {
+    int region;
+    char file[FIRN_TEXT_SIZE];
+    char object[FIRN_TEXT_SIZE];
+    firn_source_def def;
+    firn_vdb_mesh_def mesh;
+    firn_vdb_shape_def shape;
+} settings;
+
+typedef struct state {
+    firn_source_data data;
+    firn_material_def material;
+    firn_vdb_shape *shape;
+    float *position, *velocity, *mass, *jp;
+} state;
+
+static const firn_node_rows rows[] = {
+    {firn_source_params, offsetof(settings, def), "region"},
+    {firn_vdb_mesh_params, offsetof(settings, mesh), "half_width memory_limit thread_count",
+     "mesh_", "region==mesh"},
+    {firn_vdb_shape_params, offsetof(settings, shape), "velocity half_width", "vdb_",
+     "region==level_set"},
+};
+
+// clang-format off
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, region), FIRN_CHOICE, {REGION_SPHERE}, 0, 4, "",
+     "What the snow fills: a sphere, a box, a closed mesh (.obj, .abc), a level set or fog (.vdb); "
+     "or the points of a cache as they are", "sphere|box|mesh|level_set|points"},
+    {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
+     "Mesh, level set or particle cache; a frame number in it is that of the first frame",
+     .visible_when = "region==mesh|level_set|points"},
+    {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
+     "Which part of the file: a pattern of Alembic paths, or the name of a grid; empty takes all",
+     .visible_when = "region==mesh|level_set|points"},
+};
+// clang-format on
+
+static void reset(void *memory)
+{
+    settings *s = memory;
+    s->def = firn_source_def_default();
+    s->mesh = firn_vdb_mesh_def_default();
+    s->shape = firn_vdb_shape_def_default();
+}
+
+static firn_result check(const void *memory, firn_error *error)
+{
+    const settings *s = memory;
+    if (s->region >= REGION_MESH && s->file[0] == '\0')
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name what to fill");
+    return FIRN_OK;
+}
+
+static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
+{
+    const settings *s = memory;
+    (void)param;
+    return s->region >= REGION_MESH && s->file[0] != '\0' &&
+           firn_path_of_frame(s->file, frame, path, size, NULL) == FIRN_OK;
+}
+
+static void release(void *memory)
+{
+    state *own = memory;
+    firn_vdb_shape_destroy(own->shape);
+    firn_free(own->position);
+    firn_free(own->velocity);
+    firn_free(own->mass);
+    firn_free(own->jp);
+}
+
+static firn_result load_shape(const firn_cook *cook, const char *path, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    if (s->region == REGION_MESH) {
+        firn_mesh_file file = {path, s->object, (double)cook->start_frame / cook->fps};
+        firn_vdb_mesh_def def = s->mesh;
+        float band = 2.0f + s->def.shell_thickness / def.voxel_size;
+        def.half_width = band > def.half_width ? band : def.half_width;
+        FIRN_TRY(firn_shape_from_mesh_file(&file, &def, &own->shape, error));
+    } else {
+        FIRN_TRY(firn_shape_from_vdb_file(path, s->object, &s->shape, &own->shape, error));
+    }
+    const char *warning = firn_vdb_shape_warning(own->shape);
+    if (warning[0] != '\0')
+        firn_cook_log(cook, FIRN_LEVEL_WARNING, "%s", warning);
+    own->data.def.region = FIRN_REGION_LEVEL_SET;
+    own->data.def.level_set = firn_vdb_shape_level_set(own->shape);
+    return FIRN_OK;
+}
+
+static firn_result take_points(state *own, const firn_points *points, firn_error *error)
+{
+    FIRN_TRY(firn_points_floats(points, "P", 3, &own->position, error));
+    FIRN_TRY(firn_points_floats(points, "v", 3, &own->velocity, error));
+    FIRN_TRY(firn_points_floats(points, "mass", 1, &own->mass, error));
+    FIRN_TRY(firn_points_floats(points, "Jp", 1, &own->jp, error));
+    firn_source_def *def = &own->data.def;
+    def->region = FIRN_REGION_POINTS;
+    def->point_count = points->count;
+    def->points = (const firn_vec3 *)(const void *)own->position;
+    def->point_velocity = (const firn_vec3 *)(const void *)own->velocity;
+    def->point_mass = own->mass;
+    def->point_jp = own->jp;
+    return FIRN_OK;
+}
+
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    own->data.def = s->def;
+    own->data.def.region = s->region == REGION_BOX ? FIRN_REGION_BOX : FIRN_REGION_SPHERE;
+    if (firn_cook_input_count(cook, "material") > 0) {
+        own->material = *firn_cook_input(cook, "material", 0)->material;
+        own->data.material = &own->material;
+    }
+    if (s->region >= REGION_MESH) {
+        char path[FIRN_PATH_SIZE];
+        FIRN_TRY(firn_path_of_frame(s->file, cook->start_frame, path, sizeof path, error));
+        if (s->region == REGION_POINTS) {
+            firn_point_file file;
+            double time = (double)cook->start_frame / cook->fps;
+            firn_result result = firn_point_file_read(&file, path, s->object, time, error);
+            if (result == FIRN_OK)
+                result = take_points(own, &file.points, error);
+            firn_point_file_close(&file);
+            FIRN_TRY(result);
+        } else {
+            FIRN_TRY(load_shape(cook, path, error));
+        }
+    }
+    cook->output->source = &own->data;
+    return FIRN_OK;
+}
+
+static const firn_node_input inputs[] = {
+    {"material", FIRN_KIND_MATERIAL, false, false, "What the snow is made of"},
+};
+
+const firn_node_type firn_node_snow_source = {
+    .size = sizeof(firn_node_type),
+    .name = "snow_source",
+    .label = "Snow source",
+    .category = "Simulation",
+    .help = "Fills a sphere, box, mesh or level set with snow, once or over time, or takes the "
+            "points of a cache as they are.",
+    .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
+    .rows = rows,
+    .row_count = FIRN_COUNT(rows),
+    .settings_size = sizeof(settings),
+    .inputs = inputs,
+    .input_count = FIRN_COUNT(inputs),
+    .output = FIRN_KIND_SOURCE,
+    .reset = reset,
+    .check = check,
+    .file = file_of,
+    .state_size = sizeof(state),
+    .cook = cook,
+    .release = release,
+};

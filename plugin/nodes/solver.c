@@ -1,0 +1,367 @@
+#include "nodes.h"
+
+#include "firn/sim.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PRESET_DEFAULT, PRESET_PAPER };
+
+typedef struct settings {
+    int preset;
+    bool deformation;
+    int checkpoint_frames;
+    float checkpoint_minutes;
+    int checkpoint_keep;
+    firn_sim_def def;
+} settings;
+
+enum { COLUMN_COUNT = 9, STAT_COUNT = 14 };
+
+typedef struct state {
+    firn_sim *sim;
+    int frame; // that the simulation has reached
+    firn_collider_id *colliders;
+    size_t collider_count;
+    firn_pose_key *keys;
+
+    // Copies of what the simulation keeps in another form.
+    firn_vec3 *position, *velocity;
+    float *radius, *density;
+    firn_mat3 *deformation;
+    size_t capacity;
+    firn_attribute columns[COLUMN_COUNT];
+    firn_particle_data data;
+    firn_stat stats[STAT_COUNT];
+
+    // Of the frame in progress.
+    const firn_cook *cook;
+    int64_t first_substep;
+    double iterations, rejected, begun;
+
+    bool stopped; // in the middle of a frame
+    void *kept;   // the last finished frame, in case the next one is stopped
+    size_t kept_size;
+} state;
+
+static const firn_node_rows rows[] = {{firn_sim_params, offsetof(settings, def)}};
+
+// clang-format off
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, preset), FIRN_CHOICE, {PRESET_DEFAULT}, 0, 1, "",
+     "Settings to start from; paper follows the publication to the letter", "default|paper"},
+    {FIRN_PARAM(settings, deformation), FIRN_BOOL, {0}, 0, 1, "",
+     "Also give the particles their elastic deformation gradient F, 36 bytes each"},
+    {FIRN_PARAM(settings, checkpoint_frames), FIRN_INT, {10}, 0, 1e6, "",
+     "Frames from one checkpoint to the next; 0: none", .label = "Checkpoint every N frames"},
+    {FIRN_PARAM(settings, checkpoint_minutes), FIRN_FLOAT, {10}, 0, 1e6, "min",
+     "Also a checkpoint after a frame when the last one is this old; 0: never",
+     .label = "Checkpoint every N minutes"},
+    {FIRN_PARAM(settings, checkpoint_keep), FIRN_INT, {2}, 1, 1e6, "",
+     "Checkpoints that stay on disk", .label = "Checkpoints to keep"},
+};
+// clang-format on
+
+static void reset(void *memory)
+{
+    settings *s = memory;
+    s->def = firn_sim_def_default();
+}
+
+static void preset(void *memory)
+{
+    settings *s = memory;
+    firn_sim_def_preset(s->preset == PRESET_PAPER ? "paper" : "default", &s->def, NULL);
+}
+
+static void release(void *memory)
+{
+    state *own = memory;
+    firn_sim_destroy(own->sim);
+    firn_free(own->colliders);
+    firn_free(own->keys);
+    firn_free(own->position);
+    firn_free(own->velocity);
+    firn_free(own->radius);
+    firn_free(own->density);
+    firn_free(own->deformation);
+    firn_free(own->kept);
+}
+
+// --- Building the simulation ---------------------------------------------------------------------
+
+static firn_result add_material(state *own, const firn_material_def *def, firn_material_id *id,
+                                firn_error *error)
+{
+    *id = (firn_material_id){0, 0};
+    return def != NULL ? firn_sim_add_material(own->sim, def, id, error) : FIRN_OK;
+}
+
+static firn_result add_sources(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    const firn_material_def *common = NULL;
+    firn_material_id common_id;
+    if (firn_cook_input_count(cook, "material") > 0)
+        common = firn_cook_input(cook, "material", 0)->material;
+    FIRN_TRY(add_material(own, common, &common_id, error));
+    for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
+        const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
+        firn_source_def def = source->def;
+        def.material = common_id;
+        if (source->material != NULL)
+            FIRN_TRY(add_material(own, source->material, &def.material, error));
+        FIRN_TRY(firn_sim_add_source(own->sim, &def, NULL, error));
+    }
+    return FIRN_OK;
+}
+
+static firn_result add_colliders(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    own->collider_count = firn_cook_input_count(cook, "colliders");
+    own->colliders = firn_alloc_zero((own->collider_count + 1) * sizeof *own->colliders);
+    if (own->colliders == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the colliders");
+    for (size_t i = 0; i < own->collider_count; i++) {
+        const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
+        FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
+    }
+    return FIRN_OK;
+}
+
+// Simulated time is zero at the first frame.
+static double time_of(const firn_cook *cook, double frame)
+{
+    return (frame - cook->start_frame) / cook->fps;
+}
+
+static firn_result move_collider(const firn_cook *cook, size_t index, firn_error *error)
+{
+    state *own = cook->state;
+    const firn_collider_data *data = firn_cook_input(cook, "colliders", index)->collider;
+    if (data->deforms) {
+        firn_surface_key from = data->surface[0], to = data->surface[1];
+        from.time = time_of(cook, from.time);
+        to.time = time_of(cook, to.time);
+        return firn_sim_deform_collider(own->sim, own->colliders[index], &from, &to, error);
+    }
+    if (data->key_count == 0)
+        return FIRN_OK;
+    firn_free(own->keys);
+    own->keys = firn_alloc((size_t)data->key_count * sizeof *own->keys);
+    if (own->keys == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot move a collider");
+    for (int k = 0; k < data->key_count; k++) {
+        own->keys[k] = data->keys[k];
+        own->keys[k].time = time_of(cook, data->keys[k].time);
+    }
+    return firn_sim_move_collider(own->sim, own->colliders[index], own->keys, data->key_count,
+                                  error);
+}
+
+static firn_result build(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
+    FIRN_TRY(add_sources(cook, error));
+    FIRN_TRY(add_colliders(cook, error));
+    own->frame = cook->frame;
+    return cook->restore != NULL ? firn_sim_load(own->sim, cook->restore, error) : FIRN_OK;
+}
+
+// --- Advancing it --------------------------------------------------------------------------------
+
+static void collect_stats(state *own)
+{
+    firn_step_stats now = firn_sim_stats(own->sim);
+    const firn_stat stats[STAT_COUNT] = {
+        {"particles", (double)firn_sim_particles(own->sim).count},
+        {"time", firn_sim_time(own->sim)},
+        {"substeps", (double)(now.substep - own->first_substep)},
+        {"dt", now.dt},
+        {"iterations", own->iterations},
+        {"rejected", own->rejected},
+        {"kinetic", now.kinetic},
+        {"elastic", now.elastic},
+        {"potential", now.potential},
+        {"max_speed", now.max_speed},
+        {"mean_jp", now.mean_jp},
+        {"min_jp", now.min_jp},
+        {"bytes", (double)now.bytes},
+        {"seconds", firn_seconds() - own->begun},
+    };
+    memcpy(own->stats, stats, sizeof stats);
+}
+
+static bool on_substep(const firn_step_stats *stats, void *user)
+{
+    state *own = user;
+    own->iterations += stats->iterations;
+    own->rejected += stats->rejected;
+    collect_stats(own);
+    return firn_cook_progress(own->cook, stats->progress, own->stats, STAT_COUNT);
+}
+
+static firn_result advance(firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    if (cook->keep) {
+        firn_free(own->kept);
+        own->kept = NULL;
+        FIRN_TRY(firn_sim_save_memory(own->sim, &own->kept, &own->kept_size, error));
+    }
+    for (size_t i = 0; i < own->collider_count; i++)
+        FIRN_TRY(move_collider(cook, i, error));
+    firn_sim_set_progress(own->sim, on_substep, own);
+    double seconds = time_of(cook, cook->frame) - firn_sim_time(own->sim);
+    firn_result result = firn_sim_step(own->sim, seconds, error);
+    firn_sim_set_progress(own->sim, NULL, NULL);
+    own->stopped = result != FIRN_OK;
+    if (result == FIRN_OK)
+        own->frame = cook->frame;
+    return result;
+}
+
+// --- What comes out ------------------------------------------------------------------------------
+
+static firn_result claim_arrays(state *own, size_t count, bool deformation, firn_error *error)
+{
+    if (count <= own->capacity)
+        return FIRN_OK;
+    size_t wanted = count + count / 4 + 1;
+    firn_free(own->position);
+    firn_free(own->velocity);
+    firn_free(own->radius);
+    firn_free(own->density);
+    firn_free(own->deformation);
+    own->capacity = 0;
+    own->position = firn_alloc(wanted * sizeof *own->position);
+    own->velocity = firn_alloc(wanted * sizeof *own->velocity);
+    own->radius = firn_alloc(wanted * sizeof *own->radius);
+    own->density = firn_alloc(wanted * sizeof *own->density);
+    own->deformation = deformation ? firn_alloc(wanted * sizeof *own->deformation) : NULL;
+    if (own->position == NULL || own->velocity == NULL || own->radius == NULL ||
+        own->density == NULL || (deformation && own->deformation == NULL))
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %zu particles", count);
+    own->capacity = wanted;
+    return FIRN_OK;
+}
+
+static firn_result read_arrays(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    firn_particle_view view = firn_sim_particles(own->sim);
+    FIRN_TRY(claim_arrays(own, view.count, s->deformation, error));
+    const struct {
+        firn_quantity quantity;
+        void *values;
+    } reads[] = {{FIRN_POSITION, own->position},
+                 {FIRN_VELOCITY, own->velocity},
+                 {FIRN_DENSITY, own->density},
+                 {FIRN_DEFORMATION, own->deformation}};
+    for (size_t i = 0; i < FIRN_COUNT(reads) && view.count > 0; i++)
+        if (reads[i].values != NULL)
+            FIRN_TRY(
+                firn_sim_read(own->sim, reads[i].quantity, 0, view.count, reads[i].values, error));
+    // The radius of a sphere with the particle's initial volume, 3 / (4 pi) of its cube.
+    for (size_t i = 0; i < view.count; i++)
+        own->radius[i] = cbrtf(0.238732415f * view.volume[i]);
+    return FIRN_OK;
+}
+
+static firn_result publish(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    FIRN_TRY(read_arrays(cook, error));
+    firn_particle_view view = firn_sim_particles(own->sim);
+    const firn_attribute columns[COLUMN_COUNT] = {
+        {"P", FIRN_STORAGE_FLOAT32, FIRN_TYPE_POINT, 3, own->position},
+        {"v", FIRN_STORAGE_FLOAT32, FIRN_TYPE_VECTOR, 3, own->velocity},
+        {"id", FIRN_STORAGE_UINT32, FIRN_TYPE_NONE, 1, view.id},
+        {"pscale", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, own->radius},
+        {"mass", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, view.mass},
+        {"Jp", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, view.jp},
+        {"density", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, own->density},
+        {"material", FIRN_STORAGE_UINT8, FIRN_TYPE_NONE, 1, view.material},
+        {"F", FIRN_STORAGE_FLOAT32, FIRN_TYPE_MATRIX, 9, own->deformation},
+    };
+    memcpy(own->columns, columns, sizeof columns);
+    own->data.points = (firn_points){.count = view.count,
+                                     .attributes = own->columns,
+                                     .attribute_count = COLUMN_COUNT - !s->deformation};
+    own->data.cell_size = s->def.cell_size;
+    collect_stats(own);
+    cook->output->particles = &own->data;
+    cook->output->stats = own->stats;
+    cook->output->stat_count = STAT_COUNT;
+    return FIRN_OK;
+}
+
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    own->cook = cook;
+    own->iterations = own->rejected = 0.0;
+    own->begun = firn_seconds();
+    if (own->sim == NULL) {
+        FIRN_TRY(build(cook, error));
+        own->first_substep = firn_sim_stats(own->sim).substep;
+    } else {
+        own->first_substep = firn_sim_stats(own->sim).substep;
+        FIRN_TRY(advance(cook, error));
+    }
+    return publish(cook, error);
+}
+
+static firn_result save(void *memory, const char *path, int *frame, firn_error *error)
+{
+    state *own = memory;
+    if (own->sim == NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no simulation to save yet");
+    *frame = own->frame;
+    if (!own->stopped)
+        return firn_sim_save(own->sim, path, error);
+    // In the middle of a frame: the state before it, from which the frame comes out the same.
+    if (own->kept == NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "the frame before the stop was not kept");
+    firn_file_writer *file = NULL;
+    FIRN_TRY(firn_file_create(path, &file, error));
+    firn_file_write(file, own->kept, own->kept_size);
+    return firn_file_commit(file, error);
+}
+
+static const firn_node_input inputs[] = {
+    {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
+    {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
+    {"material", FIRN_KIND_MATERIAL, false, false, "Snow of the sources that have no material"},
+};
+
+const firn_node_type firn_node_solver = {
+    .size = sizeof(firn_node_type),
+    .name = "solver",
+    .label = "Snow solver",
+    .category = "Simulation",
+    .help = "Simulates the snow of its sources among its colliders, frame after frame.",
+    .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
+    .rows = rows,
+    .row_count = FIRN_COUNT(rows),
+    .settings_size = sizeof(settings),
+    .neutral = "thread_count memory_limit checkpoint_frames checkpoint_minutes checkpoint_keep",
+    .inputs = inputs,
+    .input_count = FIRN_COUNT(inputs),
+    .output = FIRN_KIND_PARTICLES,
+    .sequential = true,
+    .reset = reset,
+    .preset = preset,
+    .state_size = sizeof(state),
+    .cook = cook,
+    .release = release,
+    .save = save,
+};

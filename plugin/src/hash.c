@@ -1,0 +1,124 @@
+#define _POSIX_C_SOURCE 200809L
+#include "graph_state.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+    return firn_hash64(text, strlen(text) + 1, hash);
+}
+
+// Size and time of change; a file that is not there counts as well.
+static uint64_t add_file(uint64_t hash, const char *path)
+{
+    struct stat status;
+    int64_t facts[3] = {-1, 0, 0};
+    if (stat(path, &status) == 0) {
+        facts[0] = (int64_t)status.st_size;
+        facts[1] = (int64_t)status.st_mtim.tv_sec;
+        facts[2] = (int64_t)status.st_mtim.tv_nsec;
+    }
+    return firn_hash64(facts, sizeof facts, hash);
+}
+
+static uint64_t add_files(const firn_node *node, const firn_param *param, uint64_t hash)
+{
+    const firn_shot *shot = &node->graph->shot;
+    char path[FIRN_PATH_SIZE], before[FIRN_PATH_SIZE] = "";
+    int last = node->type->node->time_dependent ? shot->last : shot->first;
+    for (int frame = shot->first; frame <= last; frame++) {
+        if (!firn_node_file(node, node->settings, param, frame, path, sizeof path))
+            break;
+        if (strcmp(path, before) == 0)
+            break;
+        hash = add_file(hash, path);
+        memcpy(before, path, sizeof before);
+    }
+    return hash;
+}
+
+// The value as text, except that files count by what they are, not by where.
+static uint64_t add_param(const firn_node *node, const firn_param *param, uint64_t hash)
+{
+    hash = add_text(hash, param->name);
+    if (param->type == FIRN_PATH)
+        return add_files(node, param, hash);
+    char text[FIRN_TEXT_SIZE];
+    firn_param_print(param, node->settings, text, sizeof text);
+    hash = add_text(hash, text);
+    const firn_value *value = firn_node_value(node, param);
+    if (value == NULL || value->keys == NULL)
+        return hash;
+    hash = firn_hash64(&value->interpolation, sizeof value->interpolation, hash);
+    return firn_hash64(value->keys, value->key_count * sizeof *value->keys, hash);
+}
+
+static uint64_t hash_node(firn_node *node)
+{
+    const firn_shot *shot = &node->graph->shot;
+    const firn_node_type *type = node->type->node;
+    uint64_t hash = add_text((uint64_t)type->version, type->name);
+    if (type->sequential || type->time_dependent) {
+        hash = firn_hash64(&shot->fps, sizeof shot->fps, hash);
+        hash = firn_hash64(&shot->first, sizeof shot->first, hash);
+    }
+    firn_error error;
+    if (firn_node_settings(node, shot->first, true, node->settings, &error) != FIRN_OK)
+        hash = add_text(hash, error.message);
+    firn_param_table table = node->type->info.params;
+    for (size_t i = 0; i < table.count; i++)
+        if (!firn_list_has(type->neutral, table.params[i].name))
+            hash = add_param(node, &table.params[i], hash);
+    for (size_t s = 0; s < node->type->info.input_count; s++) {
+        hash = add_text(hash, node->type->info.inputs[s].name);
+        for (size_t k = 0; k < node->inputs[s].count; k++)
+            hash = firn_hash64(&node->inputs[s].from[k]->fresh, sizeof hash, hash);
+    }
+    return hash != 0 ? hash : 1;
+}
+
+static bool has_keys(const firn_node *node)
+{
+    for (int l = 0; l < FIRN_LAYER_COUNT; l++)
+        for (size_t i = 0; i < node->layers[l].count; i++)
+            if (node->layers[l].items[i].keys != NULL)
+                return true;
+    return false;
+}
+
+static bool varies(const firn_node *node)
+{
+    if (node->type->node->sequential || node->type->node->time_dependent || has_keys(node))
+        return true;
+    for (size_t s = 0; s < node->type->info.input_count; s++)
+        for (size_t k = 0; k < node->inputs[s].count; k++)
+            if (node->inputs[s].from[k]->varies)
+                return true;
+    return false;
+}
+
+void firn_graph_refresh(firn_graph *graph)
+{
+    for (size_t i = 0; i < graph->node_count; i++) {
+        graph->order[i]->fresh = hash_node(graph->order[i]);
+        graph->order[i]->varies = varies(graph->order[i]);
+    }
+}
+
+uint64_t firn_graph_hash(firn_graph *graph, const char *node)
+{
+    firn_graph_refresh(graph);
+    if (node != NULL) {
+        const firn_node *found = firn_graph_find(graph, node);
+        return found != NULL ? found->fresh : 0;
+    }
+    uint64_t hash = 0;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const firn_node *at = graph->nodes[i];
+        if (at->type->info.output != FIRN_KIND_NONE)
+            continue;
+        hash = firn_hash64(&at->fresh, sizeof hash, add_text(hash, at->name));
+    }
+    return hash;
+}

@@ -1,0 +1,140 @@
+#define _POSIX_C_SOURCE 200809L
+#include "graph_state.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void forget_problems(firn_graph *graph)
+{
+    for (size_t i = 0; i < graph->problem_count; i++)
+        firn_free((void *)graph->problems[i].message);
+    graph->problem_count = 0;
+}
+
+static firn_result add_problem(firn_graph *graph, const firn_problem *problem, firn_error *error)
+{
+    FIRN_TRY(firn_grow(&graph->problems, &graph->problem_capacity, graph->problem_count,
+                       sizeof *problem, error));
+    firn_problem copy = *problem;
+    copy.message = firn_text_copy(problem->message);
+    if (copy.message == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the problems");
+    graph->problems[graph->problem_count++] = copy;
+    return FIRN_OK;
+}
+
+static firn_result check_inputs(firn_node *node, firn_error *error)
+{
+    const firn_node_info *info = &node->type->info;
+    for (size_t s = 0; s < info->input_count; s++) {
+        if (!info->inputs[s].required || node->inputs[s].count > 0)
+            continue;
+        char message[FIRN_MESSAGE_SIZE];
+        snprintf(message, sizeof message, "%s (%s) needs a %s at its input '%s'", node->name,
+                 info->name, firn_kind_name(info->inputs[s].kind), info->inputs[s].name);
+        firn_problem problem = {FIRN_LEVEL_ERROR, FIRN_ERR_ARGUMENT, node->name, "", message};
+        FIRN_TRY(add_problem(node->graph, &problem, error));
+    }
+    return FIRN_OK;
+}
+
+// Names the first file that is missing and how many there are.
+static firn_result check_files(firn_node *node, const firn_param *param, firn_error *error)
+{
+    const firn_shot *shot = &node->graph->shot;
+    char path[FIRN_PATH_SIZE], before[FIRN_PATH_SIZE] = "", first[FIRN_PATH_SIZE] = "";
+    int missing = 0;
+    int last = node->type->node->time_dependent ? shot->last : shot->first;
+    for (int frame = shot->first; frame <= last; frame++) {
+        if (!firn_node_file(node, node->settings, param, frame, path, sizeof path) ||
+            strcmp(path, before) == 0)
+            break;
+        struct stat status;
+        if (stat(path, &status) != 0 && missing++ == 0)
+            memcpy(first, path, sizeof first);
+        memcpy(before, path, sizeof before);
+    }
+    if (missing == 0)
+        return FIRN_OK;
+    char message[FIRN_MESSAGE_SIZE], more[64] = "";
+    if (missing > 1)
+        snprintf(more, sizeof more, " (and %d more of its frames)", missing - 1);
+    snprintf(message, sizeof message, "%s.%s: there is no file '%.700s'%s", node->name, param->name,
+             first, more);
+    firn_problem problem = {FIRN_LEVEL_ERROR, FIRN_ERR_NOT_FOUND, node->name, param->name, message};
+    return add_problem(node->graph, &problem, error);
+}
+
+static firn_result check_node(firn_node *node, firn_error *error)
+{
+    FIRN_TRY(check_inputs(node, error));
+    firn_error cause;
+    const firn_node_type *type = node->type->node;
+    firn_result result =
+        firn_node_settings(node, node->graph->shot.first, true, node->settings, &cause);
+    if (result == FIRN_OK && type->check != NULL) {
+        result = type->check(node->settings, &cause);
+        if (result != FIRN_OK)
+            firn_prefix_error(&cause, node->name);
+    }
+    if (result != FIRN_OK) {
+        firn_problem problem = {FIRN_LEVEL_ERROR, result, node->name, "", cause.message};
+        return add_problem(node->graph, &problem, error);
+    }
+    firn_param_table table = node->type->info.params;
+    for (size_t i = 0; i < table.count; i++)
+        if (table.params[i].type == FIRN_PATH)
+            FIRN_TRY(check_files(node, &table.params[i], error));
+    return FIRN_OK;
+}
+
+// Nodes that nothing uses do no harm but are rarely meant.
+static firn_result check_uses(firn_graph *graph, firn_error *error)
+{
+    for (size_t i = 0; i < graph->node_count; i++)
+        graph->nodes[i]->reached = graph->nodes[i]->type->info.output == FIRN_KIND_NONE;
+    for (size_t i = graph->node_count; i-- > 0;) {
+        const firn_node *node = graph->order[i];
+        for (size_t s = 0; s < node->type->info.input_count; s++)
+            for (size_t k = 0; k < node->inputs[s].count; k++)
+                node->inputs[s].from[k]->reached = true;
+    }
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const firn_node *node = graph->nodes[i];
+        bool ends = node->type->info.output == FIRN_KIND_PARTICLES ||
+                    node->type->info.output == FIRN_KIND_VOLUME;
+        if (node->reached || ends)
+            continue;
+        char message[FIRN_MESSAGE_SIZE];
+        snprintf(message, sizeof message, "%s is not linked to anything and has no effect",
+                 node->name);
+        firn_problem problem = {FIRN_LEVEL_WARNING, FIRN_OK, node->name, "", message};
+        FIRN_TRY(add_problem(graph, &problem, error));
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_graph_validate(firn_graph *graph, const firn_problem **problems, size_t *count,
+                                firn_error *error)
+{
+    forget_problems(graph);
+    if (graph->shot.first > graph->shot.last) {
+        char message[FIRN_MESSAGE_SIZE];
+        snprintf(message, sizeof message, "the graph ends at frame %d, before it begins at %d",
+                 graph->shot.last, graph->shot.first);
+        firn_problem problem = {FIRN_LEVEL_ERROR, FIRN_ERR_ARGUMENT, "", "", message};
+        FIRN_TRY(add_problem(graph, &problem, error));
+    }
+    for (size_t i = 0; i < graph->node_count; i++)
+        FIRN_TRY(check_node(graph->nodes[i], error));
+    FIRN_TRY(check_uses(graph, error));
+    if (problems != NULL)
+        *problems = graph->problems;
+    if (count != NULL)
+        *count = graph->problem_count;
+    for (size_t i = 0; i < graph->problem_count; i++)
+        if (graph->problems[i].level == FIRN_LEVEL_ERROR)
+            return firn_fail(error, graph->problems[i].code, "%s", graph->problems[i].message);
+    return FIRN_OK;
+}
