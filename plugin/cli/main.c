@@ -1,7 +1,10 @@
+#define _POSIX_C_SOURCE 200809L
 #include "command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const firn_command *const commands[] = {
     &firn_command_bench,
@@ -15,8 +18,20 @@ static void print_help(void)
     printf("\n`firn COMMAND --help` tells about a command.\n");
 }
 
+// OpenMP reads its settings when the program is loaded. Threads that wait by spinning stall a
+// machine that others use as well, so the program starts itself once more with a short spin.
+static void wait_politely(char **values)
+{
+    if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL)
+        return;
+    setenv("OMP_WAIT_POLICY", "passive", 1);
+    setenv("GOMP_SPINCOUNT", "2000", 1);
+    execv("/proc/self/exe", values); // without it, all the same but for the spinning
+}
+
 int main(int count, char **values)
 {
+    wait_politely(values);
     if (count < 2) {
         print_help();
         return FIRN_EXIT_USAGE;
