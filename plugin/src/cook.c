@@ -81,9 +81,9 @@ firn_result firn_cook_output_path(const firn_cook *cook, const char *name, const
         snprintf(wedge, sizeof wedge, "_w%d", shot->wedge);
     if (every_frame)
         snprintf(frame, sizeof frame, ".%04d", cook->frame);
-    int length = snprintf(path, FIRN_PATH_SIZE, "%s/%s_v%d%s%s.%s", graph->hooks.folder,
-                          name[0] != '\0' ? name : shot->name, shot->version, wedge, frame,
-                          extension);
+    int length =
+        snprintf(path, FIRN_PATH_SIZE, "%s/%s_v%d%s%s.%s", graph->hooks.folder,
+                 name[0] != '\0' ? name : shot->name, shot->version, wedge, frame, extension);
     if (length >= FIRN_PATH_SIZE)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name of the cache is too long");
     return FIRN_OK;
