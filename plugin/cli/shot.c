@@ -7,7 +7,7 @@
 
 #define ROW(field) offsetof(firn_shot_words, field)
 
-static const firn_option rows[] = {
+const firn_option firn_shot_rows[FIRN_SHOT_ROW_COUNT] = {
     {"--frames", "A-B[xN]", "frames to write, every Nth: 1001-1100, 1-100x2", ROW(frames)},
     {"--set", "NODE.PARAM=VALUE", "overrides a parameter; may be repeated", ROW(sets), true},
     {"--base", "DIR", "folder of caches, instead of the scene's", ROW(base)},
@@ -15,8 +15,6 @@ static const firn_option rows[] = {
     {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},
     {"--max-memory", "MB", "most memory of each simulation", ROW(memory)},
 };
-
-const firn_options firn_shot_options = {rows, FIRN_COUNT(rows)};
 
 int firn_shot_set(firn_graph *graph, const char *node, const char *param, const char *text)
 {

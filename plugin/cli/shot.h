@@ -12,7 +12,8 @@ typedef struct firn_shot_words {
     const char *frames, *base, *quality, *threads, *memory;
 } firn_shot_words;
 
-extern const firn_options firn_shot_options;
+enum { FIRN_SHOT_ROW_COUNT = 6 };
+extern const firn_option firn_shot_rows[FIRN_SHOT_ROW_COUNT];
 
 /// Loads the scene and applies the options. Prints what is wrong; *graph is then NULL and the
 /// result an exit code.
