@@ -162,9 +162,9 @@ static firn_result write_bgeo(const firn_cook *cook, const firn_particle_data *d
     firn_attribute columns[ATTRIBUTE_LIMIT];
     size_t count = 0;
     for (size_t i = 0; i < data->points.attribute_count && count < ATTRIBUTE_LIMIT; i++) {
-        const firn_attribute *column = &data->points.attributes[i];
-        if (strcmp(column->name, "P") == 0 || wants(s, column->name))
-            columns[count++] = *column;
+        const firn_attribute *from = &data->points.attributes[i];
+        if (strcmp(from->name, "P") == 0 || wants(s, from->name))
+            columns[count++] = *from;
     }
     const char *const strings[] = {cook->version, "m kg s, Y up"};
     const int32_t first = 0, second = 1;
