@@ -86,8 +86,7 @@ int firn_bake_run(firn_graph *graph, const firn_bake_def *def, firn_voice voice)
         return firn_exit_of(result, &error);
     listener own = {.graph = graph,
                     .meter = {.voice = voice, .first = shot->first, .last = def->last}};
-    firn_host host = {
-        .progress = on_progress, .log = on_log, .frame_done = on_frame, .user = &own};
+    firn_host host = {.progress = on_progress, .log = on_log, .frame_done = on_frame, .user = &own};
     firn_graph_set_host(graph, &host);
     firn_meter_start(&own.meter, shot->name, folder);
     result = firn_graph_bake(graph, def, &error);

@@ -45,10 +45,9 @@ const firn_command firn_command_check = {
     .name = "check",
     .summary = "lists everything that is wrong with a shot, and the state of its cache",
     .usage = "SHOT.firn [OPTIONS]",
-    .about =
-        "Reads the scene, looks for missing links and files and for values that do not fit\n"
-        "together, and prints every problem that it finds. Nothing is cooked. Then says\n"
-        "whether the cache is none, partial, complete, or stale: cooked from other settings.",
+    .about = "Reads the scene, looks for missing links and files and for values that do not fit\n"
+             "together, and prints every problem that it finds. Nothing is cooked. Then says\n"
+             "whether the cache is none, partial, complete, or stale: cooked from other settings.",
     .example = "  firn check shot.firn\n"
                "  firn check shot.firn --set ball.file=bunny.obj",
     .shared = {firn_shot_rows, FIRN_SHOT_ROW_COUNT},

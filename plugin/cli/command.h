@@ -20,8 +20,8 @@ typedef enum firn_exit {
     FIRN_EXIT_STALE = 8,
     FIRN_EXIT_LOCKED = 9,
     FIRN_EXIT_FORMAT = 10,
-    FIRN_EXIT_INTERRUPTED = 130,  // 128 + SIGINT, as shells have it
-    FIRN_EXIT_TERMINATED = 143, // 128 + SIGTERM
+    FIRN_EXIT_INTERRUPTED = 130, // 128 + SIGINT, as shells have it
+    FIRN_EXIT_TERMINATED = 143,  // 128 + SIGTERM
 } firn_exit;
 
 typedef struct firn_exit_meaning {
@@ -42,8 +42,8 @@ typedef struct firn_words {
 
 /// An option `--name VALUE`, or `--name` alone when it is a flag.
 typedef struct firn_option {
-    const char *name;  // with its dashes
-    const char *what;  // of the value, "N"; NULL: a flag
+    const char *name; // with its dashes
+    const char *what; // of the value, "N"; NULL: a flag
     const char *help;
     size_t offset; // in the request: a const char *, for a flag non-NULL when given
     bool many;     // may be repeated: a firn_words

@@ -14,7 +14,7 @@ typedef struct request {
 } request;
 
 static const char *const type_names[] = {
-    [FIRN_BOOL] = "bool", [FIRN_INT] = "int",       [FIRN_FLOAT] = "float",
+    [FIRN_BOOL] = "bool",     [FIRN_INT] = "int",   [FIRN_FLOAT] = "float",
     [FIRN_DOUBLE] = "double", [FIRN_VEC3] = "vec3", [FIRN_CHOICE] = "choice",
     [FIRN_STRING] = "string", [FIRN_PATH] = "path",
 };
@@ -81,7 +81,8 @@ static void print_text(const firn_graph *graph, const firn_node_info *info)
     }
     printf("\nOutput: %s\n\nParameters (* may be animated):\n", firn_kind_name(info->output));
     for (size_t i = 0; i < info->params.count; i++) {
-        bool animated = firn_graph_param_is_animated(graph, info->name, info->params.params[i].name);
+        bool animated =
+            firn_graph_param_is_animated(graph, info->name, info->params.params[i].name);
         fputs(animated ? "*" : " ", stdout);
         print_param(&info->params.params[i]);
     }
@@ -161,17 +162,17 @@ static void list_markdown(const firn_graph *graph, const firn_node_info *shot)
 
 static void print_bool(int *members, const char *name, bool value)
 {
-    firn_json_key(stdout, members, name);
+    firn_print_key(stdout, members, name);
     fputs(value ? "true" : "false", stdout);
 }
 
 static void print_json_choices(const firn_param *param, int *members)
 {
     char name[TEXT_SIZE];
-    firn_json_key(stdout, members, "choices");
+    firn_print_key(stdout, members, "choices");
     for (int i = 0; firn_param_choice(param, i, name, sizeof name); i++) {
         fputs(i > 0 ? ", " : "[", stdout);
-        firn_json_text(stdout, name);
+        firn_print_json_text(stdout, name);
     }
     fputc(']', stdout);
 }
@@ -182,29 +183,29 @@ static void print_json_param(const firn_graph *graph, const firn_node_info *info
     char text[FIRN_TEXT_SIZE];
     int members = 0;
     fputc('{', stdout);
-    firn_json_member_text(stdout, &members, "name", param->name);
+    firn_print_member_text(stdout, &members, "name", param->name);
     firn_param_label(param, text, sizeof text);
-    firn_json_member_text(stdout, &members, "label", text);
-    firn_json_member_text(stdout, &members, "type", type_names[param->type]);
-    firn_json_key(stdout, &members, "default");
+    firn_print_member_text(stdout, &members, "label", text);
+    firn_print_member_text(stdout, &members, "type", type_names[param->type]);
+    firn_print_key(stdout, &members, "default");
     if (param->type == FIRN_VEC3)
         printf("[%.9g, %.9g, %.9g]", param->initial[0], param->initial[1], param->initial[2]);
     else if (has_range(param))
-        firn_json_number(stdout, param->initial[0]);
+        firn_print_json_number(stdout, param->initial[0]);
     else if (param->type == FIRN_BOOL)
         fputs(default_text(param, text, sizeof text), stdout);
     else
-        firn_json_text(stdout, default_text(param, text, sizeof text));
+        firn_print_json_text(stdout, default_text(param, text, sizeof text));
     if (has_range(param)) {
-        firn_json_member_number(stdout, &members, "min", param->min);
-        firn_json_member_number(stdout, &members, "max", param->max);
+        firn_print_member_number(stdout, &members, "min", param->min);
+        firn_print_member_number(stdout, &members, "max", param->max);
     }
     if (param->type == FIRN_CHOICE)
         print_json_choices(param, &members);
-    firn_json_member_text(stdout, &members, "unit", param->unit);
-    firn_json_member_text(stdout, &members, "help", param->help);
+    firn_print_member_text(stdout, &members, "unit", param->unit);
+    firn_print_member_text(stdout, &members, "help", param->help);
     if (param->visible_when != NULL)
-        firn_json_member_text(stdout, &members, "visible_when", param->visible_when);
+        firn_print_member_text(stdout, &members, "visible_when", param->visible_when);
     print_bool(&members, "animated",
                graph != NULL && firn_graph_param_is_animated(graph, info->name, param->name));
     fputc('}', stdout);
@@ -212,17 +213,17 @@ static void print_json_param(const firn_graph *graph, const firn_node_info *info
 
 static void print_json_inputs(const firn_node_info *info, int *members)
 {
-    firn_json_key(stdout, members, "inputs");
+    firn_print_key(stdout, members, "inputs");
     fputc('[', stdout);
     for (size_t i = 0; i < info->input_count; i++) {
         const firn_node_input *input = &info->inputs[i];
         int inner = 0;
         fputs(i > 0 ? ", {" : "{", stdout);
-        firn_json_member_text(stdout, &inner, "name", input->name);
-        firn_json_member_text(stdout, &inner, "kind", firn_kind_name(input->kind));
+        firn_print_member_text(stdout, &inner, "name", input->name);
+        firn_print_member_text(stdout, &inner, "kind", firn_kind_name(input->kind));
         print_bool(&inner, "many", input->many);
         print_bool(&inner, "required", input->required);
-        firn_json_member_text(stdout, &inner, "help", input->help);
+        firn_print_member_text(stdout, &inner, "help", input->help);
         fputc('}', stdout);
     }
     fputc(']', stdout);
@@ -232,14 +233,14 @@ static void print_json(const firn_graph *graph, const firn_node_info *info)
 {
     int members = 0;
     fputc('{', stdout);
-    firn_json_member_text(stdout, &members, "name", info->name);
-    firn_json_member_text(stdout, &members, "label", info->label);
-    firn_json_member_text(stdout, &members, "category", info->category);
-    firn_json_member_text(stdout, &members, "help", info->help);
+    firn_print_member_text(stdout, &members, "name", info->name);
+    firn_print_member_text(stdout, &members, "label", info->label);
+    firn_print_member_text(stdout, &members, "category", info->category);
+    firn_print_member_text(stdout, &members, "help", info->help);
     print_json_inputs(info, &members);
-    firn_json_member_text(stdout, &members, "output", firn_kind_name(info->output));
+    firn_print_member_text(stdout, &members, "output", firn_kind_name(info->output));
     print_bool(&members, "sequential", info->sequential);
-    firn_json_key(stdout, &members, "params");
+    firn_print_key(stdout, &members, "params");
     fputc('[', stdout);
     for (size_t i = 0; i < info->params.count; i++) {
         fputs(i > 0 ? ",\n  " : "\n  ", stdout);

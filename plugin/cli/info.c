@@ -83,7 +83,8 @@ static void print_cache(const char *folder, const firn_manifest_view *view)
     for (size_t i = 0; i < view->file_count; i++)
         printf("  %s (%s): %llu bytes\n", view->files[i].name, view->files[i].node,
                (unsigned long long)view->files[i].size);
-    printf("  %8s %12s %9s %9s %12s  files\n", "frame", "particles", "substeps", "seconds", "bytes");
+    printf("  %8s %12s %9s %9s %12s  files\n", "frame", "particles", "substeps", "seconds",
+           "bytes");
     for (size_t i = 0; i < view->frame_count; i++) {
         const firn_cache_frame *frame = &view->frames[i];
         printf("  %8d %12.0f %9.0f %9.2f %12llu", frame->frame, stat_of(frame, "particles"),
@@ -101,22 +102,22 @@ static void print_cache_json(const char *folder, const firn_manifest_view *view)
     char hash[24];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)view->hash);
     fputc('{', stdout);
-    firn_json_member_text(stdout, &members, "folder", folder);
-    firn_json_member_text(stdout, &members, "name", view->name);
-    firn_json_member_text(stdout, &members, "program", view->program);
-    firn_json_member_text(stdout, &members, "hash", hash);
-    firn_json_member_number(stdout, &members, "fps", (double)view->fps);
-    firn_json_key(stdout, &members, "frames");
+    firn_print_member_text(stdout, &members, "folder", folder);
+    firn_print_member_text(stdout, &members, "name", view->name);
+    firn_print_member_text(stdout, &members, "program", view->program);
+    firn_print_member_text(stdout, &members, "hash", hash);
+    firn_print_member_number(stdout, &members, "fps", (double)view->fps);
+    firn_print_key(stdout, &members, "frames");
     fputc('[', stdout);
     for (size_t i = 0; i < view->frame_count; i++) {
         int inner = 0;
         fputs(i > 0 ? ",\n{" : "\n{", stdout);
-        firn_json_member_number(stdout, &inner, "frame", view->frames[i].frame);
-        firn_json_member_number(stdout, &inner, "file_bytes",
-                                (double)frame_bytes(&view->frames[i]));
+        firn_print_member_number(stdout, &inner, "frame", view->frames[i].frame);
+        firn_print_member_number(stdout, &inner, "file_bytes",
+                                 (double)frame_bytes(&view->frames[i]));
         for (size_t k = 0; k < view->frames[i].stat_count; k++)
-            firn_json_member_number(stdout, &inner, view->frames[i].stats[k].name,
-                                    view->frames[i].stats[k].value);
+            firn_print_member_number(stdout, &inner, view->frames[i].stats[k].name,
+                                     view->frames[i].stats[k].value);
         fputc('}', stdout);
     }
     fputs("]}\n", stdout);
@@ -159,18 +160,12 @@ static const struct {
     const char *ending;
     firn_result (*print)(const char *path, firn_error *error);
 } kinds[] = {
-    {"Ogawa", "", firn_info_abc},
-    {"FIRNCKPT", "", info_checkpoint},
-    {" BDV", "", firn_info_vdb},
-    {"", ".firn", info_scene},
-    {"", ".obj", firn_info_obj},
-    {"", ".bgeo", firn_info_bgeo},
-    {"", ".bgeo.gz", firn_info_bgeo},
-    {"", ".geo", firn_info_bgeo},
-    {"", ".geo.gz", firn_info_bgeo},
-    {"", ".bhclassic", firn_info_bgeo},
-    {"", ".bhclassic.gz", firn_info_bgeo},
-    {"", ".abc", firn_info_abc},
+    {"Ogawa", "", firn_info_abc},          {"FIRNCKPT", "", info_checkpoint},
+    {" BDV", "", firn_info_vdb},           {"", ".firn", info_scene},
+    {"", ".obj", firn_info_obj},           {"", ".bgeo", firn_info_bgeo},
+    {"", ".bgeo.gz", firn_info_bgeo},      {"", ".geo", firn_info_bgeo},
+    {"", ".geo.gz", firn_info_bgeo},       {"", ".bhclassic", firn_info_bgeo},
+    {"", ".bhclassic.gz", firn_info_bgeo}, {"", ".abc", firn_info_abc},
     {"", ".vdb", firn_info_vdb},
 };
 

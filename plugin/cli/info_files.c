@@ -16,9 +16,9 @@ static void print_box(firn_vec3 lower, firn_vec3 upper)
 // --- Alembic -------------------------------------------------------------------------------------
 
 static const char *const kind_names[] = {
-    [FIRN_ABC_KIND_GROUP] = "group",     [FIRN_ABC_KIND_XFORM] = "transform",
-    [FIRN_ABC_KIND_POLYMESH] = "mesh",   [FIRN_ABC_KIND_SUBD] = "subdivision mesh",
-    [FIRN_ABC_KIND_POINTS] = "points",   [FIRN_ABC_KIND_FACESET] = "face set",
+    [FIRN_ABC_KIND_GROUP] = "group",       [FIRN_ABC_KIND_XFORM] = "transform",
+    [FIRN_ABC_KIND_POLYMESH] = "mesh",     [FIRN_ABC_KIND_SUBD] = "subdivision mesh",
+    [FIRN_ABC_KIND_POINTS] = "points",     [FIRN_ABC_KIND_FACESET] = "face set",
     [FIRN_ABC_KIND_OTHER] = "not handled",
 };
 

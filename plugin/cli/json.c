@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-void firn_json_text(FILE *file, const char *text)
+void firn_print_json_text(FILE *file, const char *text)
 {
     fputc('"', file);
     for (; *text != '\0'; text++) {
@@ -17,7 +17,7 @@ void firn_json_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
-void firn_json_number(FILE *file, double value)
+void firn_print_json_number(FILE *file, double value)
 {
     if (isfinite(value))
         fprintf(file, "%.9g", value);
@@ -25,21 +25,21 @@ void firn_json_number(FILE *file, double value)
         fputs("null", file);
 }
 
-void firn_json_key(FILE *file, int *count, const char *name)
+void firn_print_key(FILE *file, int *count, const char *name)
 {
     fputs((*count)++ > 0 ? ", " : "", file);
-    firn_json_text(file, name);
+    firn_print_json_text(file, name);
     fputs(": ", file);
 }
 
-void firn_json_member_text(FILE *file, int *count, const char *name, const char *text)
+void firn_print_member_text(FILE *file, int *count, const char *name, const char *text)
 {
-    firn_json_key(file, count, name);
-    firn_json_text(file, text);
+    firn_print_key(file, count, name);
+    firn_print_json_text(file, text);
 }
 
-void firn_json_member_number(FILE *file, int *count, const char *name, double value)
+void firn_print_member_number(FILE *file, int *count, const char *name, double value)
 {
-    firn_json_key(file, count, name);
-    firn_json_number(file, value);
+    firn_print_key(file, count, name);
+    firn_print_json_number(file, value);
 }

@@ -6,16 +6,16 @@
 #include <stdio.h>
 
 /// A text with its quotes.
-void firn_json_text(FILE *file, const char *text);
+void firn_print_json_text(FILE *file, const char *text);
 
 /// A number with all its digits; one that is not finite is null.
-void firn_json_number(FILE *file, double value);
+void firn_print_json_number(FILE *file, double value);
 
 /// `"name": ` with the comma that it needs after another member; *count counts them.
-void firn_json_key(FILE *file, int *count, const char *name);
+void firn_print_key(FILE *file, int *count, const char *name);
 
 /// The same with its value.
-void firn_json_member_text(FILE *file, int *count, const char *name, const char *text);
-void firn_json_member_number(FILE *file, int *count, const char *name, double value);
+void firn_print_member_text(FILE *file, int *count, const char *name, const char *text);
+void firn_print_member_number(FILE *file, int *count, const char *name, double value);
 
 #endif

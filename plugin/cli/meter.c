@@ -93,7 +93,7 @@ static void begin_event(const char *event, int *members)
 {
     *members = 0;
     fputc('{', stdout);
-    firn_json_member_text(stdout, members, "event", event);
+    firn_print_member_text(stdout, members, "event", event);
 }
 
 static void end_event(void)
@@ -105,18 +105,18 @@ static void end_event(void)
 static void print_stats(int *members, const firn_stat *stats, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        firn_json_member_number(stdout, members, stats[i].name, stats[i].value);
+        firn_print_member_number(stdout, members, stats[i].name, stats[i].value);
 }
 
 static void log_progress(const firn_meter *meter, const firn_report *report)
 {
     int members;
     begin_event("progress", &members);
-    firn_json_member_text(stdout, &members, "node", report->node);
-    firn_json_member_number(stdout, &members, "frame", report->frame);
-    firn_json_member_number(stdout, &members, "fraction", fraction_of(meter));
-    firn_json_member_number(stdout, &members, "seconds_left", seconds_left(meter));
-    firn_json_key(stdout, &members, "stats");
+    firn_print_member_text(stdout, &members, "node", report->node);
+    firn_print_member_number(stdout, &members, "frame", report->frame);
+    firn_print_member_number(stdout, &members, "fraction", fraction_of(meter));
+    firn_print_member_number(stdout, &members, "seconds_left", seconds_left(meter));
+    firn_print_key(stdout, &members, "stats");
     fputc('{', stdout);
     int inner = 0;
     print_stats(&inner, report->stats, report->stat_count);
@@ -135,11 +135,11 @@ void firn_meter_start(firn_meter *meter, const char *name, const char *folder)
     if (meter->voice == FIRN_VOICE_JSON) {
         int members;
         begin_event("start", &members);
-        firn_json_member_text(stdout, &members, "program", "firn " FIRN_VERSION);
-        firn_json_member_text(stdout, &members, "name", name);
-        firn_json_member_text(stdout, &members, "folder", folder);
-        firn_json_member_number(stdout, &members, "first", meter->first);
-        firn_json_member_number(stdout, &members, "last", meter->last);
+        firn_print_member_text(stdout, &members, "program", "firn " FIRN_VERSION);
+        firn_print_member_text(stdout, &members, "name", name);
+        firn_print_member_text(stdout, &members, "folder", folder);
+        firn_print_member_number(stdout, &members, "first", meter->first);
+        firn_print_member_number(stdout, &members, "last", meter->last);
         end_event();
     } else if (meter->voice != FIRN_VOICE_QUIET) {
         printf("%s: frames %d to %d into %s\n", name, meter->first, meter->last, folder);
@@ -192,10 +192,10 @@ void firn_meter_frame(firn_meter *meter, int frame, bool skipped, const firn_sta
     if (meter->voice == FIRN_VOICE_JSON) {
         int members;
         begin_event("frame", &members);
-        firn_json_member_number(stdout, &members, "frame", frame);
-        firn_json_key(stdout, &members, "skipped");
+        firn_print_member_number(stdout, &members, "frame", frame);
+        firn_print_key(stdout, &members, "skipped");
         fputs(skipped ? "true" : "false", stdout);
-        firn_json_member_number(stdout, &members, "fraction", fraction_of(meter));
+        firn_print_member_number(stdout, &members, "fraction", fraction_of(meter));
         print_stats(&members, stats, count);
         end_event();
     } else if (meter->voice != FIRN_VOICE_QUIET && !skipped) {
@@ -212,9 +212,9 @@ void firn_meter_log(firn_meter *meter, firn_level level, const char *node, const
     if (meter->voice == FIRN_VOICE_JSON) {
         int members;
         begin_event("log", &members);
-        firn_json_member_text(stdout, &members, "level", levels[level]);
-        firn_json_member_text(stdout, &members, "node", node != NULL ? node : "");
-        firn_json_member_text(stdout, &members, "message", message);
+        firn_print_member_text(stdout, &members, "level", levels[level]);
+        firn_print_member_text(stdout, &members, "node", node != NULL ? node : "");
+        firn_print_member_text(stdout, &members, "message", message);
         end_event();
         return;
     }
@@ -238,11 +238,11 @@ void firn_meter_finish(firn_meter *meter, int code, const char *message)
     if (meter->voice == FIRN_VOICE_JSON) {
         int members;
         begin_event(message == NULL ? "done" : "failed", &members);
-        firn_json_member_number(stdout, &members, "exit", code);
-        firn_json_member_number(stdout, &members, "frames", meter->written);
-        firn_json_member_number(stdout, &members, "seconds", seconds);
+        firn_print_member_number(stdout, &members, "exit", code);
+        firn_print_member_number(stdout, &members, "frames", meter->written);
+        firn_print_member_number(stdout, &members, "seconds", seconds);
         if (message != NULL)
-            firn_json_member_text(stdout, &members, "message", message);
+            firn_print_member_text(stdout, &members, "message", message);
         end_event();
     } else if (meter->voice != FIRN_VOICE_QUIET && message == NULL) {
         char text[CLOCK_SIZE];

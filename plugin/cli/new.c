@@ -1,5 +1,5 @@
 /// `firn new`: a scene to begin with, copied from the examples.
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "command.h"
 
 #include "firn/graph.h"
@@ -17,8 +17,7 @@ typedef struct request {
 } request;
 
 // Where the examples are, seen from the folder of the program.
-static const char *const places[] = {"../share/firn/scenes", "../docs/scenes",
-                                     "../../docs/scenes"};
+static const char *const places[] = {"../share/firn/scenes", "../docs/scenes", "../../docs/scenes"};
 
 static bool find_folder(char *folder, size_t size)
 {
@@ -53,8 +52,7 @@ static size_t list_names(const char *folder, char **names)
     size_t count = 0;
     for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
         size_t length = strlen(entry->d_name);
-        if (length <= 5 || strcmp(entry->d_name + length - 5, ".firn") != 0 ||
-            count == EXAMPLE_MAX)
+        if (length <= 5 || strcmp(entry->d_name + length - 5, ".firn") != 0 || count == EXAMPLE_MAX)
             continue;
         char *name = firn_alloc_zero(length);
         if (name == NULL)
@@ -117,8 +115,7 @@ static firn_result pin_paths(firn_graph *graph, bool *any, firn_error *error)
             if (text[0] == '\0')
                 continue;
             FIRN_TRY(firn_graph_get_path(graph, node, name, path, sizeof path, error));
-            FIRN_TRY(
-                firn_graph_set_param(graph, node, name, path, FIRN_LAYER_ALWAYS, error));
+            FIRN_TRY(firn_graph_set_param(graph, node, name, path, FIRN_LAYER_ALWAYS, error));
             *any = true;
         }
     }
@@ -162,7 +159,8 @@ static int run_new(const void *memory, const firn_words *words)
     const request *own = memory;
     char folder[FIRN_PATH_SIZE], output[FIRN_PATH_SIZE], path[FIRN_PATH_SIZE + 256];
     if (!find_folder(folder, sizeof folder)) {
-        fprintf(stderr, "firn new: the examples are not found; FIRN_SCENES may name their folder\n");
+        fprintf(stderr,
+                "firn new: the examples are not found; FIRN_SCENES may name their folder\n");
         return FIRN_EXIT_MISSING;
     }
     if (words->count == 0)

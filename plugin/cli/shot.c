@@ -91,8 +91,8 @@ int firn_shot_load(const char *command, const char *path, const firn_shot_words 
     int code = apply(*graph, words);
     firn_bake_def def;
     if (code == FIRN_EXIT_OK && !firn_shot_frames(words->frames, *graph, &def))
-        code = firn_usage(command, "--frames takes 7, 1001-1100 or 1-100x2, not '%s'",
-                          words->frames);
+        code =
+            firn_usage(command, "--frames takes 7, 1001-1100 or 1-100x2, not '%s'", words->frames);
     if (code == FIRN_EXIT_OK)
         return code;
     firn_graph_destroy(*graph);

@@ -21,10 +21,10 @@ typedef struct axis {
     const char *values[VALUE_MAX];
 } axis;
 
-typedef struct plan {
+typedef struct wedge_plan {
     size_t axis_count, variant_count;
     axis axes[AXIS_MAX];
-} plan;
+} wedge_plan;
 
 // --- What to vary --------------------------------------------------------------------------------
 
@@ -78,15 +78,16 @@ static bool read_axis(axis *a, const char *text)
     }
 }
 
-static int read_plan(const request *own, plan *plan)
+static int read_plan(const request *own, wedge_plan *plan)
 {
     plan->variant_count = 1;
     if (own->vary.count == 0 || own->vary.count > AXIS_MAX)
         return firn_usage("wedge", "--vary is needed, 1 to %d times", AXIS_MAX);
     for (size_t i = 0; i < own->vary.count; i++) {
         if (!read_axis(&plan->axes[i], own->vary.words[i]))
-            return firn_usage("wedge", "--vary takes node.param=a,b,c or node.param=from:to:count, "
-                                       "not '%s'",
+            return firn_usage("wedge",
+                              "--vary takes node.param=a,b,c or node.param=from:to:count, "
+                              "not '%s'",
                               own->vary.words[i]);
         plan->axis_count++;
         plan->variant_count *= plan->axes[i].count;
@@ -97,7 +98,7 @@ static int read_plan(const request *own, plan *plan)
 }
 
 // The value of an axis in a variant; the last axis changes fastest.
-static const char *value_of(const plan *plan, size_t variant, size_t index)
+static const char *value_of(const wedge_plan *plan, size_t variant, size_t index)
 {
     for (size_t i = plan->axis_count - 1; i > index; i--)
         variant /= plan->axes[i].count;
@@ -106,8 +107,8 @@ static const char *value_of(const plan *plan, size_t variant, size_t index)
 
 // --- The variants --------------------------------------------------------------------------------
 
-static int load_variant(const request *own, const plan *plan, const char *path, size_t variant,
-                        firn_graph **graph)
+static int load_variant(const request *own, const wedge_plan *plan, const char *path,
+                        size_t variant, firn_graph **graph)
 {
     int code = firn_shot_load("wedge", path, &own->shot, graph);
     char text[NAME_SIZE + FIRN_TEXT_SIZE + 2];
@@ -144,7 +145,7 @@ static void append_cell(firn_file_writer *file, const char *text, const char *en
     firn_file_write(file, end, 1);
 }
 
-static void append_table(firn_file_writer *file, const plan *plan)
+static void append_table(firn_file_writer *file, const wedge_plan *plan)
 {
     append_cell(file, "wedge", ",");
     for (size_t i = 0; i < plan->axis_count; i++)
@@ -162,7 +163,7 @@ static void append_table(firn_file_writer *file, const plan *plan)
 }
 
 // <base>/<name>/v<version>/wedges.csv, beside the folders of the variants.
-static firn_result write_table(const plan *plan, const firn_graph *graph, firn_error *error)
+static firn_result write_table(const wedge_plan *plan, const firn_graph *graph, firn_error *error)
 {
     char folder[FIRN_PATH_SIZE], path[FIRN_PATH_SIZE + 16];
     FIRN_TRY(firn_graph_cache_folder(graph, folder, sizeof folder, error));
@@ -176,7 +177,7 @@ static firn_result write_table(const plan *plan, const firn_graph *graph, firn_e
     return firn_file_commit(file, error);
 }
 
-static void print_variant(const plan *plan, size_t variant)
+static void print_variant(const wedge_plan *plan, size_t variant)
 {
     printf("w%zu", variant);
     for (size_t i = 0; i < plan->axis_count; i++)
@@ -185,7 +186,8 @@ static void print_variant(const plan *plan, size_t variant)
     fflush(stdout);
 }
 
-static int cook_variant(const request *own, const plan *plan, const char *path, size_t variant)
+static int cook_variant(const request *own, const wedge_plan *plan, const char *path,
+                        size_t variant)
 {
     firn_graph *graph = NULL;
     firn_voice voice = firn_voice_choose(own->quiet != NULL, own->json != NULL);
@@ -205,7 +207,7 @@ static int cook_variant(const request *own, const plan *plan, const char *path, 
 }
 
 // A variant that fails does not keep the others from being cooked; a signal does.
-static int cook_all(const request *own, const plan *plan, const char *path)
+static int cook_all(const request *own, const wedge_plan *plan, const char *path)
 {
     int code = FIRN_EXIT_OK, only = -1;
     if (own->only != NULL && !firn_read_int(own->only, 0, (int)plan->variant_count - 1, &only))
@@ -229,7 +231,7 @@ static int cook_all(const request *own, const plan *plan, const char *path)
 static int run_wedge(const void *memory, const firn_words *words)
 {
     const request *own = memory;
-    plan *plan = firn_alloc_zero(sizeof *plan);
+    wedge_plan *plan = firn_alloc_zero(sizeof *plan);
     if (plan == NULL)
         return FIRN_EXIT_MEMORY;
     int code = read_plan(own, plan);

@@ -223,7 +223,7 @@ firn_result firn_source_open_memory(firn_source *source, const void *bytes, size
     return begin(source);
 }
 
-void firn_source_close(firn_source *source)
+void firn_source_close_bytes(firn_source *source)
 {
     if (source->gzip)
         inflateEnd(&source->stream);
