@@ -1,10 +1,14 @@
 #include "command.h"
 
+#include "firn/params.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SUGGEST_MAX = 64 };
 
 static const firn_exit_meaning meanings[] = {
     {FIRN_EXIT_OK, "done"},
@@ -61,9 +65,21 @@ int firn_usage(const char *command, const char *format, ...)
     va_start(values, format);
     fprintf(stderr, "firn %s: ", command);
     vfprintf(stderr, format, values);
-    fprintf(stderr, "; see firn %s --help\n", command);
+    fprintf(stderr, " (see firn %s --help)\n", command);
     va_end(values);
     return FIRN_EXIT_USAGE;
+}
+
+const char *firn_suggest(const char *const *known, size_t count, const char *word, char *text,
+                         size_t size)
+{
+    firn_param rows[SUGGEST_MAX] = {0};
+    count = count < SUGGEST_MAX ? count : SUGGEST_MAX;
+    for (size_t i = 0; i < count; i++)
+        rows[i].name = known[i];
+    const char *found = firn_params_suggest((firn_param_table){rows, count}, word);
+    snprintf(text, size, found != NULL ? "; did you mean '%s'?" : "%s", found != NULL ? found : "");
+    return text;
 }
 
 bool firn_read_number(const char *text, double *value)
@@ -106,6 +122,19 @@ static bool store(const firn_option *option, void *request, const char *value)
     return true;
 }
 
+static int unknown_option(const firn_command *command, const char *word)
+{
+    const char *known[SUGGEST_MAX];
+    size_t count = 0;
+    char hint[128];
+    for (size_t i = 0; i < command->own.count && count < SUGGEST_MAX; i++)
+        known[count++] = command->own.rows[i].name;
+    for (size_t i = 0; i < command->shared.count && count < SUGGEST_MAX; i++)
+        known[count++] = command->shared.rows[i].name;
+    return firn_usage(command->name, "unknown option '%s'%s", word,
+                      firn_suggest(known, count, word, hint, sizeof hint));
+}
+
 // Reads the option at values[*at] and the word after it where that is its value.
 static int read_option(const firn_command *command, void *request, int count, char **values,
                        int *at)
@@ -116,7 +145,7 @@ static int read_option(const firn_command *command, void *request, int count, ch
     if (option == NULL)
         option = find_option(command->shared, word, length);
     if (option == NULL)
-        return firn_usage(command->name, "unknown option '%s'", word);
+        return unknown_option(command, word);
     const char *value = option->name;
     if (option->what == NULL && equals != NULL)
         return firn_usage(command->name, "no value is expected by '%s'", word);
@@ -144,7 +173,7 @@ static int read_words(const firn_command *command, void *request, int count, cha
             return code;
     }
     if (words->count < command->least)
-        return firn_usage(command->name, "%s is missing", command->usage);
+        return firn_usage(command->name, "expected firn %s %s", command->name, command->usage);
     return FIRN_EXIT_OK;
 }
 

@@ -79,6 +79,10 @@ int firn_command_run(const firn_command *command, int count, char **values);
 /// Says what is wrong with the command line; returns FIRN_EXIT_USAGE.
 int firn_usage(const char *command, const char *format, ...) FIRN_PRINTF(2, 3);
 
+/// "; did you mean 'cook'?" with the known word that is most like a wrong one, or "".
+const char *firn_suggest(const char *const *known, size_t count, const char *word, char *text,
+                         size_t size);
+
 /// The exit code that goes with a result.
 firn_exit firn_exit_code(firn_result result);
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_SIZE = 128 };
+enum { TEXT_SIZE = 128, TYPE_MAX = 64 };
 
 typedef struct request {
     const char *json, *markdown;
@@ -275,6 +275,17 @@ static void describe_one(const firn_graph *graph, const firn_node_info *info, co
     }
 }
 
+static int unknown_type(const firn_graph *graph, const char *name)
+{
+    const char *known[TYPE_MAX];
+    char hint[TEXT_SIZE];
+    size_t count = 0;
+    for (; count < TYPE_MAX && firn_graph_type(graph, count) != NULL; count++)
+        known[count] = firn_graph_type(graph, count)->name;
+    return firn_usage("describe", "there is no node type '%s'%s", name,
+                      firn_suggest(known, count, name, hint, sizeof hint));
+}
+
 static int describe(const firn_graph *graph, const request *own, const char *name)
 {
     const firn_node_info shot = {.name = "shot",
@@ -294,7 +305,7 @@ static int describe(const firn_graph *graph, const request *own, const char *nam
     else if (firn_graph_type_find(graph, name) != NULL)
         describe_one(graph, firn_graph_type_find(graph, name), own);
     else
-        return firn_usage("describe", "there is no node type '%s'", name);
+        return unknown_type(graph, name);
     return FIRN_EXIT_OK;
 }
 

@@ -80,9 +80,12 @@ static double free_bytes(const firn_graph *graph)
         return 0.0;
     while (statvfs(folder, &status) != 0) {
         char *slash = strrchr(folder, '/');
-        if (slash == NULL || slash == folder)
+        if (strcmp(folder, ".") == 0 || slash == folder)
             return 0.0;
-        *slash = '\0';
+        if (slash != NULL)
+            *slash = '\0';
+        else
+            snprintf(folder, sizeof folder, ".");
     }
     return (double)status.f_bavail * (double)status.f_frsize;
 }

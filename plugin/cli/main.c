@@ -65,7 +65,12 @@ int main(int count, char **values)
     const char *name = values[help ? 2 : 1];
     const firn_command *command = find_command(name);
     if (command == NULL) {
-        fprintf(stderr, "firn: unknown command '%s'; see firn --help\n", name);
+        const char *known[FIRN_COUNT(commands)];
+        char hint[128];
+        for (size_t i = 0; i < FIRN_COUNT(commands); i++)
+            known[i] = commands[i]->name;
+        fprintf(stderr, "firn: unknown command '%s'%s (see firn --help)\n", name,
+                firn_suggest(known, FIRN_COUNT(commands), name, hint, sizeof hint));
         return FIRN_EXIT_USAGE;
     }
     char *only_help[] = {"--help"};
