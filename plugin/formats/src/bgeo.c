@@ -238,11 +238,7 @@ static firn_result read_source(firn_source *source, firn_result opened,
     }
     if (result == FIRN_OK)
         result = finish(geometry, source);
-<<<<<<< HEAD
-    firn_source_close_bytes(source);
-=======
     firn_geo_source_close(source);
->>>>>>> graph
     if (result != FIRN_OK) {
         firn_bgeo_destroy(geometry);
         return result;

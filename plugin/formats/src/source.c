@@ -223,11 +223,7 @@ firn_result firn_geo_source_open_memory(firn_source *source, const void *bytes, 
     return begin(source);
 }
 
-<<<<<<< HEAD
-void firn_source_close_bytes(firn_source *source)
-=======
 void firn_geo_source_close(firn_source *source)
->>>>>>> graph
 {
     if (source->gzip)
         inflateEnd(&source->stream);

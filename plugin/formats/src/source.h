@@ -27,11 +27,7 @@ firn_result firn_geo_source_open_file(firn_source *source, const char *path, uin
                                   firn_error *error);
 firn_result firn_geo_source_open_memory(firn_source *source, const void *bytes, size_t size,
                                     const char *name, uint64_t max_unpacked, firn_error *error);
-<<<<<<< HEAD
-void firn_source_close_bytes(firn_source *source);
-=======
 void firn_geo_source_close(firn_source *source);
->>>>>>> graph
 
 /// Makes at least one byte available at `at`; at == end afterwards means the end of the file.
 firn_result firn_geo_source_fill(firn_source *source);
