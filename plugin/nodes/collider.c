@@ -26,7 +26,7 @@ typedef struct settings {
 typedef struct state {
     firn_collider_data data;
     firn_pose_key keys[SAMPLES + 1];
-    firn_vdb_shape *shape;    // of a mesh or level set that keeps its shape
+    firn_vdb_shape *shape;     // of a mesh or level set that keeps its shape
     firn_vdb_shape *moving[2]; // of a deforming mesh, at the frame before and at this one
     int moving_frame;
     firn_vdb_sequence *sequence; // of a deforming level set
@@ -80,8 +80,7 @@ static firn_result check(const void *memory, firn_error *error)
     const settings *s = memory;
     if (has_file(s) && s->file[0] == '\0')
         return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name the collider");
-    if (has_file(s) && s->deforming && s->shape == SHAPE_LEVEL_SET &&
-        !firn_path_has_frame(s->file))
+    if (has_file(s) && s->deforming && s->shape == SHAPE_LEVEL_SET && !firn_path_has_frame(s->file))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "file is '%s', which has no frame number; a deforming level set is a "
                          "sequence such as walk.$F4.vdb",

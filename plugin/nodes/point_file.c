@@ -69,23 +69,31 @@ static firn_result read_abc(firn_point_file *file, const char *path, const char 
     FIRN_TRY(firn_abc_read_points(file->abc, object, time, read, error));
     FIRN_TRY(claim_columns(file, 4 + (size_t)read->attribute_count, error));
     file->points.count = read->count;
-    add_column(file, (firn_attribute){.name = "P", .storage = FIRN_STORAGE_FLOAT32,
-                                      .type_info = FIRN_TYPE_POINT, .tuple_size = 3,
+    add_column(file, (firn_attribute){.name = "P",
+                                      .storage = FIRN_STORAGE_FLOAT32,
+                                      .type_info = FIRN_TYPE_POINT,
+                                      .tuple_size = 3,
                                       .data = read->position});
-    add_column(file, (firn_attribute){.name = "v", .storage = FIRN_STORAGE_FLOAT32,
-                                      .type_info = FIRN_TYPE_VECTOR, .tuple_size = 3,
+    add_column(file, (firn_attribute){.name = "v",
+                                      .storage = FIRN_STORAGE_FLOAT32,
+                                      .type_info = FIRN_TYPE_VECTOR,
+                                      .tuple_size = 3,
                                       .data = read->velocity});
     if (read->id != NULL)
-        add_column(file, (firn_attribute){.name = "id", .storage = FIRN_STORAGE_UINT64,
-                                          .tuple_size = 1, .data = read->id});
+        add_column(file, (firn_attribute){.name = "id",
+                                          .storage = FIRN_STORAGE_UINT64,
+                                          .tuple_size = 1,
+                                          .data = read->id});
     if (read->width != NULL) {
         file->radius = firn_alloc((read->count + 1) * sizeof(float));
         if (file->radius == NULL)
             return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read '%s'", path);
         for (size_t i = 0; i < read->count; i++)
             file->radius[i] = 0.5f * read->width[i];
-        add_column(file, (firn_attribute){.name = "pscale", .storage = FIRN_STORAGE_FLOAT32,
-                                          .tuple_size = 1, .data = file->radius});
+        add_column(file, (firn_attribute){.name = "pscale",
+                                          .storage = FIRN_STORAGE_FLOAT32,
+                                          .tuple_size = 1,
+                                          .data = file->radius});
     }
     for (int i = 0; i < read->attribute_count; i++)
         add_archive_attribute(file, &read->attributes[i]);
@@ -113,8 +121,10 @@ static firn_result read_vdb(firn_point_file *file, const char *path, const char 
     firn_vdb_points read = firn_vdb_cloud_read(file->cloud);
     FIRN_TRY(claim_columns(file, 1 + read.attribute_count, error));
     file->points.count = read.count;
-    add_column(file, (firn_attribute){.name = "P", .storage = FIRN_STORAGE_FLOAT32,
-                                      .type_info = FIRN_TYPE_POINT, .tuple_size = 3,
+    add_column(file, (firn_attribute){.name = "P",
+                                      .storage = FIRN_STORAGE_FLOAT32,
+                                      .type_info = FIRN_TYPE_POINT,
+                                      .tuple_size = 3,
                                       .data = read.position});
     for (size_t i = 0; i < read.attribute_count; i++) {
         const firn_vdb_attribute *from = &read.attributes[i];

@@ -67,8 +67,7 @@ static firn_result read_arrays(const firn_points *points, arrays *a, firn_error 
     FIRN_TRY(firn_points_floats(points, "mass", 1, &a->mass, error));
     FIRN_TRY(firn_points_floats(points, "Jp", 1, &a->jp, error));
     if (a->position == NULL || a->mass == NULL)
-        return firn_fail(error, FIRN_ERR_NOT_FOUND,
-                         "the particles have no %s; write them with it",
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "the particles have no %s; write them with it",
                          a->position == NULL ? "P" : "mass");
     return FIRN_OK;
 }

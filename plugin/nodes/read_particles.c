@@ -48,8 +48,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     release(own);
     char path[FIRN_PATH_SIZE];
     FIRN_TRY(firn_path_of_frame(s->file, cook->frame, path, sizeof path, error));
-    FIRN_TRY(firn_point_file_read(&own->file, path, s->object, (double)cook->frame / cook->fps,
-                                  error));
+    FIRN_TRY(
+        firn_point_file_read(&own->file, path, s->object, (double)cook->frame / cook->fps, error));
     own->data.points = own->file.points;
     own->data.cell_size = s->cell_size;
     const firn_attribute *stored = firn_points_find_detail(&own->file.points, "cell_size");

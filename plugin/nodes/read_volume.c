@@ -59,9 +59,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     firn_vdb_reader_def def = firn_vdb_reader_def_default();
     firn_vdb_reader *reader = NULL;
     FIRN_TRY(firn_vdb_reader_create(&def, &reader, error));
-    firn_result result = firn_vdb_read_volume(reader, path, NULL,
-                                              s->grid[0] != '\0' ? s->grid : NULL, &own->volume,
-                                              error);
+    firn_result result = firn_vdb_read_volume(
+        reader, path, NULL, s->grid[0] != '\0' ? s->grid : NULL, &own->volume, error);
     if (result == FIRN_OK && s->surface)
         result = firn_vdb_read_shape(reader, path, NULL, &s->shape, &own->shape, error);
     firn_vdb_reader_destroy(reader);

@@ -41,8 +41,7 @@ static firn_result shape_from_abc(const firn_mesh_file *file, const firn_vdb_mes
     firn_abc *archive = NULL;
     FIRN_TRY(firn_abc_open(file->path, &archive, error));
     firn_abc_mesh mesh = {0};
-    firn_result result =
-        firn_abc_read_world_mesh(archive, file->object, file->time, &mesh, error);
+    firn_result result = firn_abc_read_world_mesh(archive, file->object, file->time, &mesh, error);
     if (result == FIRN_OK) {
         firn_vdb_mesh view = {.point_count = mesh.vertex_count,
                               .points = mesh.position,

@@ -265,8 +265,8 @@ static firn_result read_arrays(const firn_cook *cook, firn_error *error)
                  {FIRN_DEFORMATION, own->deformation}};
     for (size_t i = 0; i < FIRN_COUNT(reads) && view.count > 0; i++)
         if (reads[i].values != NULL)
-            FIRN_TRY(firn_sim_read(own->sim, reads[i].quantity, 0, view.count, reads[i].values,
-                                   error));
+            FIRN_TRY(
+                firn_sim_read(own->sim, reads[i].quantity, 0, view.count, reads[i].values, error));
     // The radius of a sphere with the particle's initial volume, 3 / (4 pi) of its cube.
     for (size_t i = 0; i < view.count; i++)
         own->radius[i] = cbrtf(0.238732415f * view.volume[i]);

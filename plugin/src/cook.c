@@ -81,9 +81,9 @@ firn_result firn_cook_output_path(const firn_cook *cook, const char *name, const
         snprintf(wedge, sizeof wedge, "_w%d", shot->wedge);
     if (every_frame)
         snprintf(frame, sizeof frame, ".%04d", cook->frame);
-    int length = snprintf(path, FIRN_PATH_SIZE, "%s/%s_v%d%s%s.%s", graph->hooks.folder,
-                          name[0] != '\0' ? name : shot->name, shot->version, wedge, frame,
-                          extension);
+    int length =
+        snprintf(path, FIRN_PATH_SIZE, "%s/%s_v%d%s%s.%s", graph->hooks.folder,
+                 name[0] != '\0' ? name : shot->name, shot->version, wedge, frame, extension);
     if (length >= FIRN_PATH_SIZE)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name of the cache is too long");
     return FIRN_OK;
@@ -215,18 +215,18 @@ static void mark_needed(firn_graph *graph, firn_node *const *targets, size_t tar
 // that do not march in step, begin again.
 static int first_frame_to_cook(firn_graph *graph, int frame)
 {
-    const int none = frame + 1;
-    int common = none;
-    bool fits = true;
+    int common = 0;
+    bool any = false, fits = true;
     for (size_t i = 0; i < graph->node_count; i++) {
         const firn_node *node = graph->order[i];
         if (!node->reached || !node->type->info.sequential)
             continue;
         int at = node->cooked ? node->frame : graph->shot.first - 1;
-        fits = fits && at <= frame && (common == none || at == common);
+        fits = fits && at <= frame && (!any || at == common);
         common = at;
+        any = true;
     }
-    if (common == none)
+    if (!any)
         return frame;
     if (fits)
         return common < frame ? common + 1 : frame;

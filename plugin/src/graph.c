@@ -60,6 +60,7 @@ static void destroy_node(firn_node *node)
     firn_free(node->settings);
     firn_free(node->state);
     firn_free(node->ui);
+    firn_free(node->comment);
     firn_free(node);
 }
 
@@ -130,8 +131,7 @@ firn_result firn_graph_need(const firn_graph *graph, const char *name, firn_node
 static firn_result check_name(const firn_graph *graph, const char *name, firn_error *error)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    static const char others[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    static const char others[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     size_t length = strlen(name);
     if (length == 0 || length >= FIRN_NAME_SIZE || strspn(name, others) != length ||
         strspn(name, letters) == 0)
@@ -150,12 +150,11 @@ static firn_result make_room(firn_graph *graph, firn_error *error)
         return FIRN_OK;
     size_t capacity = graph->node_capacity;
     FIRN_TRY(firn_grow(&graph->order, &capacity, graph->node_count, sizeof *graph->order, error));
-    return firn_grow(&graph->nodes, &graph->node_capacity, graph->node_count,
-                     sizeof *graph->nodes, error);
+    return firn_grow(&graph->nodes, &graph->node_capacity, graph->node_count, sizeof *graph->nodes,
+                     error);
 }
 
-firn_result firn_graph_add(firn_graph *graph, const char *type, const char *name,
-                           firn_error *error)
+firn_result firn_graph_add(firn_graph *graph, const char *type, const char *name, firn_error *error)
 {
     const firn_type *found = firn_type_find(graph, type);
     if (found == NULL) {

@@ -43,6 +43,7 @@ struct firn_node {
     firn_values layers[FIRN_LAYER_COUNT];
     firn_slot *inputs; // one for each input of the type
     char *ui;
+    char *comment;
     void *settings; // of the last evaluation
 
     void *state;
@@ -123,6 +124,8 @@ firn_result firn_node_settings(const firn_node *node, double frame, bool resolve
 const firn_value *firn_node_value(const firn_node *node, const firn_param *param);
 firn_result firn_graph_resolve_path(const firn_graph *graph, const char *text, char *path,
                                     size_t size, firn_error *error);
+/// The same from the root of the file system; false when it cannot be resolved.
+bool firn_absolute_path(const firn_graph *graph, const char *text, char *path, size_t size);
 bool firn_node_file(const firn_node *node, const void *settings, const firn_param *param, int frame,
                     char *path, size_t size);
 
@@ -133,6 +136,10 @@ firn_result firn_graph_need(const firn_graph *graph, const char *name, firn_node
 void firn_graph_sort(firn_graph *graph);
 /// Puts "node." in front of a message about a parameter.
 firn_result firn_prefix_error(firn_error *error, const char *node);
+
+// param_values.c
+firn_result firn_graph_set_numbers(firn_graph *graph, const char *node, const char *param,
+                                   const double values[3], firn_layer layer, firn_error *error);
 
 // hash.c
 /// Refreshes fresh and varies of every node.

@@ -72,9 +72,8 @@ firn_result firn_graph_link(firn_graph *graph, const char *from, const char *to,
     FIRN_TRY(find_slot(target, source, input, &index, error));
     const firn_node_input *traits = &target->type->info.inputs[index];
     if (traits->kind != source->type->info.output)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "%s.%s takes a %s, but %s makes a %s", to, traits->name,
-                         firn_kind_name(traits->kind), from,
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "%s.%s takes a %s, but %s makes a %s", to,
+                         traits->name, firn_kind_name(traits->kind), from,
                          firn_kind_name(source->type->info.output));
     mark_inputs(graph, source);
     if (target->reached)

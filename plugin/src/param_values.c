@@ -65,8 +65,8 @@ firn_result firn_graph_set_param(firn_graph *graph, const char *node, const char
     return put_value(found, &value, layer, error);
 }
 
-firn_result firn_graph_set(firn_graph *graph, const char *node, const char *param,
-                           const double values[3], firn_error *error)
+firn_result firn_graph_set_numbers(firn_graph *graph, const char *node, const char *param,
+                                   const double values[3], firn_layer layer, firn_error *error)
 {
     const firn_param *row = NULL;
     if (node == NULL) {
@@ -79,7 +79,13 @@ firn_result firn_graph_set(firn_graph *graph, const char *node, const char *para
         return firn_prefix_error(error, node);
     firn_value value = {.param = row};
     memcpy(value.number, values, sizeof value.number);
-    return put_value(found, &value, FIRN_LAYER_ALWAYS, error);
+    return put_value(found, &value, layer, error);
+}
+
+firn_result firn_graph_set(firn_graph *graph, const char *node, const char *param,
+                           const double values[3], firn_error *error)
+{
+    return firn_graph_set_numbers(graph, node, param, values, FIRN_LAYER_ALWAYS, error);
 }
 
 firn_result firn_graph_set_text(firn_graph *graph, const char *assignment, firn_error *error)
@@ -95,8 +101,8 @@ firn_result firn_graph_set_text(firn_graph *graph, const char *assignment, firn_
         snprintf(node, sizeof node, "%.*s", (int)(dot - assignment), assignment);
     const char *name = has_node ? dot + 1 : assignment;
     snprintf(param, sizeof param, "%.*s", (int)(equals - name), name);
-    return firn_graph_set_param(graph, has_node ? node : NULL, param, equals + 1,
-                                FIRN_LAYER_ALWAYS, error);
+    return firn_graph_set_param(graph, has_node ? node : NULL, param, equals + 1, FIRN_LAYER_ALWAYS,
+                                error);
 }
 
 static firn_result check_keys(const firn_node *node, const firn_param *row, const firn_key *keys,
@@ -105,11 +111,11 @@ static firn_result check_keys(const firn_node *node, const firn_param *row, cons
     const firn_node_type *type = node->type->node;
     if (!firn_list_has(type->animated, row->name) || firn_param_is_text(row))
         return firn_fail(error, FIRN_ERR_UNSUPPORTED, "%s.%s cannot be animated%s%s", node->name,
-                         row->name, type->animated != NULL ? "; those of this node that can are: "
-                                                           : "",
-                         type->animated == NULL               ? ""
+                         row->name,
+                         type->animated != NULL ? "; those of this node that can are: " : "",
+                         type->animated == NULL             ? ""
                          : strcmp(type->animated, "*") == 0 ? "all numbers"
-                                                              : type->animated);
+                                                            : type->animated);
     if (count == 0)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "%s.%s has an animation without keys",
                          node->name, row->name);

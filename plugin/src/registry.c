@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const firn_node_type *const built_in[] = {
-    &firn_node_snow_source,  &firn_node_material,    &firn_node_collider,
-    &firn_node_solver,       &firn_node_rasterize,   &firn_node_write_particles,
+    &firn_node_snow_source,  &firn_node_material,       &firn_node_collider,
+    &firn_node_solver,       &firn_node_rasterize,      &firn_node_write_particles,
     &firn_node_write_volume, &firn_node_read_particles, &firn_node_read_volume,
 };
 
@@ -145,8 +145,7 @@ const firn_node_info *firn_graph_type_find(const firn_graph *graph, const char *
 bool firn_graph_param_is_animated(const firn_graph *graph, const char *type, const char *param)
 {
     const firn_type *found = firn_type_find(graph, type);
-    const firn_param *row =
-        found != NULL ? firn_params_find(found->info.params, param) : NULL;
+    const firn_param *row = found != NULL ? firn_params_find(found->info.params, param) : NULL;
     return row != NULL && !firn_param_is_text(row) && firn_list_has(found->node->animated, param);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const firn_value *firn_node_value(const firn_node *node, const firn_param *param)
 {
@@ -105,6 +106,17 @@ firn_result firn_graph_resolve_path(const firn_graph *graph, const char *text, c
     return FIRN_OK;
 }
 
+bool firn_absolute_path(const firn_graph *graph, const char *text, char *path, size_t size)
+{
+    char relative[FIRN_PATH_SIZE], here[FIRN_PATH_SIZE];
+    if (firn_graph_resolve_path(graph, text, relative, sizeof relative, NULL) != FIRN_OK)
+        return false;
+    if (relative[0] == '/')
+        return (size_t)snprintf(path, size, "%s", relative) < size;
+    return getcwd(here, sizeof here) != NULL &&
+           (size_t)snprintf(path, size, "%s/%s", here, relative) < size;
+}
+
 static firn_result resolve_paths(const firn_node *node, void *settings, firn_error *error)
 {
     firn_param_table table = node->type->info.params;
@@ -114,8 +126,7 @@ static firn_result resolve_paths(const firn_node *node, void *settings, firn_err
             continue;
         char *field = (char *)settings + param->offset;
         char path[FIRN_TEXT_SIZE];
-        firn_result result =
-            firn_graph_resolve_path(node->graph, field, path, sizeof path, error);
+        firn_result result = firn_graph_resolve_path(node->graph, field, path, sizeof path, error);
         if (result != FIRN_OK && error != NULL) {
             firn_error cause = *error;
             return firn_fail(error, result, "%s: %s", param->name, cause.message);

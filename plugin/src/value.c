@@ -22,8 +22,7 @@ firn_result firn_values_put(firn_values *values, const firn_value *value, firn_e
 {
     firn_value *place = firn_values_find(values, value->param);
     if (place == NULL) {
-        FIRN_TRY(
-            firn_grow(&values->items, &values->capacity, values->count, sizeof *place, error));
+        FIRN_TRY(firn_grow(&values->items, &values->capacity, values->count, sizeof *place, error));
         place = &values->items[values->count++];
     } else {
         firn_value_free(place);

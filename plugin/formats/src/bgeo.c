@@ -100,7 +100,7 @@ firn_bgeo_limits firn_bgeo_limits_default(void)
 
 void *firn_bgeo_claim(firn_bgeo *geometry, firn_source *source, uint64_t count, size_t size)
 {
-    uint64_t file = firn_source_offset(source) + firn_source_left(source);
+    uint64_t file = firn_geo_source_offset(source) + firn_geo_source_left(source);
     uint64_t most =
         file < UINT64_MAX / (2 * MOST_EXPANSION) ? MOST_EXPANSION * file + FREE_BYTES : UINT64_MAX;
     if (most > geometry->max_bytes)
@@ -108,7 +108,7 @@ void *firn_bgeo_claim(firn_bgeo *geometry, firn_source *source, uint64_t count, 
     uint64_t header = sizeof(firn_bgeo_block);
     if (count > (UINT64_MAX / 2) / size || geometry->claimed + header > most ||
         count * size > most - geometry->claimed - header) {
-        firn_source_damaged(source, "what it holds needs more memory than the limit allows");
+        firn_geo_source_damaged(source, "what it holds needs more memory than the limit allows");
         return NULL;
     }
     firn_bgeo_block *block = firn_alloc((size_t)(header + count * size));
@@ -196,13 +196,13 @@ static firn_result finish(firn_bgeo *geometry, firn_source *source)
         drop_w(position, geometry->points.count);
     if (position == NULL ? geometry->points.count > 0
                          : position->tuple_size != 3 || position->storage > FIRN_STORAGE_FLOAT64)
-        return firn_source_damaged(source, "its points have no positions P of three floats");
-    return firn_source_finish(source);
+        return firn_geo_source_damaged(source, "its points have no positions P of three floats");
+    return firn_geo_source_finish(source);
 }
 
 static firn_result read_content(firn_bgeo *geometry, firn_source *source)
 {
-    FIRN_TRY(firn_source_fill(source));
+    FIRN_TRY(firn_geo_source_fill(source));
     size_t size = (size_t)(source->end - source->at);
     const unsigned char *at = source->at;
     if (size >= 5 && memcmp(at, "BgeoV", 5) == 0)
@@ -238,7 +238,7 @@ static firn_result read_source(firn_source *source, firn_result opened,
     }
     if (result == FIRN_OK)
         result = finish(geometry, source);
-    firn_source_close(source);
+    firn_geo_source_close(source);
     if (result != FIRN_OK) {
         firn_bgeo_destroy(geometry);
         return result;
@@ -255,7 +255,7 @@ firn_result firn_bgeo_read(const char *path, const firn_bgeo_limits *limits, fir
     firn_source source;
     *geometry = NULL;
     limits = limits != NULL ? limits : &defaults;
-    firn_result opened = firn_source_open_file(&source, path, limits->max_unpacked,
+    firn_result opened = firn_geo_source_open_file(&source, path, limits->max_unpacked,
                                                error != NULL ? error : &ignored);
     return read_source(&source, opened, limits, geometry);
 }
@@ -269,7 +269,7 @@ firn_result firn_bgeo_read_memory(const void *bytes, size_t size, const char *na
     firn_source source;
     *geometry = NULL;
     limits = limits != NULL ? limits : &defaults;
-    firn_result opened = firn_source_open_memory(&source, bytes, size, name, limits->max_unpacked,
+    firn_result opened = firn_geo_source_open_memory(&source, bytes, size, name, limits->max_unpacked,
                                                  error != NULL ? error : &ignored);
     return read_source(&source, opened, limits, geometry);
 }

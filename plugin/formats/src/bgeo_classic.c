@@ -211,7 +211,7 @@ void firn_bgeo_write_classic(firn_sink *sink, const firn_points *points)
 static firn_result read_word(firn_source *source, uint32_t *word)
 {
     unsigned char bytes[4];
-    FIRN_TRY(firn_source_read(source, bytes, sizeof bytes));
+    FIRN_TRY(firn_geo_source_read(source, bytes, sizeof bytes));
     *word = load_word(bytes);
     return FIRN_OK;
 }
@@ -219,7 +219,7 @@ static firn_result read_word(firn_source *source, uint32_t *word)
 static firn_result read_short(firn_source *source, size_t *value)
 {
     unsigned char bytes[2];
-    FIRN_TRY(firn_source_read(source, bytes, sizeof bytes));
+    FIRN_TRY(firn_geo_source_read(source, bytes, sizeof bytes));
     *value = (size_t)bytes[0] << 8 | bytes[1];
     return FIRN_OK;
 }
@@ -228,13 +228,13 @@ static firn_result read_text(firn_bgeo *geometry, firn_source *source, const cha
 {
     size_t length;
     FIRN_TRY(read_short(source, &length));
-    if (length > firn_source_left(source))
-        return firn_source_damaged(source, "a name in it is longer than the file");
+    if (length > firn_geo_source_left(source))
+        return firn_geo_source_damaged(source, "a name in it is longer than the file");
     char *copy = firn_bgeo_claim(geometry, source, length + 1, 1);
     if (copy == NULL)
         return source->error->code;
     copy[length] = '\0';
-    FIRN_TRY(firn_source_read(source, copy, length));
+    FIRN_TRY(firn_geo_source_read(source, copy, length));
     *text = copy;
     return FIRN_OK;
 }
@@ -244,8 +244,8 @@ static firn_result read_string_list(firn_bgeo *geometry, firn_source *source,
 {
     uint32_t count;
     FIRN_TRY(read_word(source, &count));
-    if (count > firn_source_left(source) / 2)
-        return firn_source_damaged(source, "it has more strings than bytes");
+    if (count > firn_geo_source_left(source) / 2)
+        return firn_geo_source_damaged(source, "it has more strings than bytes");
     const char **strings = firn_bgeo_claim(geometry, source, count, sizeof *strings);
     if (strings == NULL)
         return source->error->code;
@@ -267,7 +267,7 @@ static firn_result read_definition(firn_bgeo *geometry, firn_source *source, fir
     FIRN_TRY(read_short(source, &size));
     FIRN_TRY(read_word(source, &type));
     if (attribute.name[0] == '\0' || size < 1 || size > FIRN_TUPLE_MAX)
-        return firn_source_damaged(source, "an attribute in it is damaged");
+        return firn_geo_source_damaged(source, "an attribute in it is damaged");
     attribute.tuple_size = (int)size;
     switch (type) {
     case CLASSIC_VECTOR:
@@ -285,13 +285,13 @@ static firn_result read_definition(firn_bgeo *geometry, firn_source *source, fir
         FIRN_TRY(read_string_list(geometry, source, &attribute));
         break;
     default:
-        return firn_source_damaged(source, "an attribute in it is of an unknown kind");
+        return firn_geo_source_damaged(source, "an attribute in it is of an unknown kind");
     }
     if (type != CLASSIC_STRING)
-        FIRN_TRY(firn_source_skip(source, 4 * (uint64_t)size));
+        FIRN_TRY(firn_geo_source_skip(source, 4 * (uint64_t)size));
     *words += size;
-    if (*words > MAX_WORDS || (uint64_t)count * 4 * *words > firn_source_left(source))
-        return firn_source_damaged(source, "it has more points than bytes");
+    if (*words > MAX_WORDS || (uint64_t)count * 4 * *words > firn_geo_source_left(source))
+        return firn_geo_source_damaged(source, "it has more points than bytes");
     attribute.data = firn_bgeo_claim(geometry, source, (uint64_t)count * size, 4);
     if (attribute.data == NULL)
         return source->error->code;
@@ -320,7 +320,7 @@ static firn_result read_records(firn_bgeo *geometry, firn_source *source,
     if (record == NULL)
         return source->error->code;
     for (size_t i = 0; i < count; i++) {
-        FIRN_TRY(firn_source_read(source, record, 4 * words));
+        FIRN_TRY(firn_geo_source_read(source, record, 4 * words));
         store_record(table, i, record);
     }
     return FIRN_OK;
@@ -333,9 +333,9 @@ static firn_result read_details(firn_bgeo *geometry, firn_source *source, uint32
         FIRN_TRY(read_definition(geometry, source, &geometry->details, 1, &words));
     FIRN_TRY(read_records(geometry, source, &geometry->details, 1, words));
     unsigned char end[2];
-    FIRN_TRY(firn_source_read(source, end, sizeof end));
+    FIRN_TRY(firn_geo_source_read(source, end, sizeof end));
     if (end[0] != 0x00 || end[1] != 0xFF)
-        return firn_source_damaged(source, "its end mark is missing");
+        return firn_geo_source_damaged(source, "its end mark is missing");
     return FIRN_OK;
 }
 
@@ -354,11 +354,11 @@ firn_result firn_bgeo_read_classic(firn_bgeo *geometry, firn_source *source)
         HEADER_WORDS
     };
     uint32_t header[HEADER_WORDS];
-    FIRN_TRY(firn_source_skip(source, 5)); // "BgeoV", seen by the caller
+    FIRN_TRY(firn_geo_source_skip(source, 5)); // "BgeoV", seen by the caller
     for (int i = 0; i < HEADER_WORDS; i++) {
         FIRN_TRY(read_word(source, &header[i]));
         if (header[i] > INT32_MAX)
-            return firn_source_damaged(source, "a count in it is out of range");
+            return firn_geo_source_damaged(source, "a count in it is out of range");
     }
     if (header[VERSION] != 5)
         return firn_fail(source->error, FIRN_ERR_UNSUPPORTED,
@@ -375,8 +375,8 @@ firn_result firn_bgeo_read_classic(firn_bgeo *geometry, firn_source *source)
                                .type_info = FIRN_TYPE_POINT,
                                .tuple_size = 4};
     size_t words = 4;
-    if ((uint64_t)count * 4 * words > firn_source_left(source))
-        return firn_source_damaged(source, "it has more points than bytes");
+    if ((uint64_t)count * 4 * words > firn_geo_source_left(source))
+        return firn_geo_source_damaged(source, "it has more points than bytes");
     position.data = firn_bgeo_claim(geometry, source, (uint64_t)count * words, 4);
     if (position.data == NULL)
         return source->error->code;

@@ -28,18 +28,18 @@ firn_result firn_bgeo_next_pair(firn_json *json, char *key, size_t key_size, fir
     if (!*more)
         return FIRN_OK;
     if (value->kind != FIRN_JSON_STRING)
-        return firn_source_damaged(json->source, "a name is missing in one of its lists");
+        return firn_geo_source_damaged(json->source, "a name is missing in one of its lists");
     copy_text(key, key_size, value);
     FIRN_TRY(firn_json_next(json, value));
     if (value->kind == FIRN_JSON_ARRAY_END || value->kind == FIRN_JSON_MAP_END)
-        return firn_source_damaged(json->source, "a value is missing in one of its lists");
+        return firn_geo_source_damaged(json->source, "a value is missing in one of its lists");
     return FIRN_OK;
 }
 
 static firn_result expect_list(firn_json *json, const firn_json_token *token)
 {
     if (token->kind != FIRN_JSON_ARRAY && token->kind != FIRN_JSON_MAP)
-        return firn_source_damaged(json->source, "a list is missing");
+        return firn_geo_source_damaged(json->source, "a list is missing");
     return FIRN_OK;
 }
 
@@ -47,7 +47,7 @@ firn_result firn_bgeo_expect_integer(firn_json *json, const firn_json_token *tok
                                      int64_t upper, int64_t *value)
 {
     if (token->kind != FIRN_JSON_INTEGER || token->integer < lower || token->integer > upper)
-        return firn_source_damaged(json->source, "a count in it is missing or out of range");
+        return firn_geo_source_damaged(json->source, "a count in it is missing or out of range");
     *value = token->integer;
     return FIRN_OK;
 }
@@ -56,7 +56,7 @@ static firn_result keep_text(firn_bgeo *geometry, firn_json *json, const firn_js
                              const char **text)
 {
     if (token->kind != FIRN_JSON_STRING)
-        return firn_source_damaged(json->source, "a string is missing");
+        return firn_geo_source_damaged(json->source, "a string is missing");
     *text = firn_bgeo_claim_text(geometry, json->source, token->text, token->length);
     return *text != NULL ? FIRN_OK : json->source->error->code;
 }
@@ -118,7 +118,7 @@ static firn_result read_definition(firn_bgeo *geometry, firn_json *json, definit
         }
     }
     if (about->name == NULL || about->name[0] == '\0')
-        return firn_source_damaged(json->source, "an attribute in it has no name");
+        return firn_geo_source_damaged(json->source, "an attribute in it has no name");
     return FIRN_OK;
 }
 
@@ -179,7 +179,7 @@ static firn_result read_body(firn_bgeo *geometry, firn_json *json, size_t count,
             FIRN_TRY(firn_json_skip(json, &token));
     }
     if (attribute->data == NULL && attribute->storage != FIRN_STORAGE_COUNT)
-        return firn_source_damaged(json->source, "an attribute in it has no values");
+        return firn_geo_source_damaged(json->source, "an attribute in it has no values");
     if (is_string && attribute->data != NULL)
         clean_indices(attribute, count);
     return FIRN_OK;
@@ -220,7 +220,7 @@ static firn_result read_table(firn_bgeo *geometry, firn_json *json, size_t count
         if (token.kind == FIRN_JSON_ARRAY_END)
             return FIRN_OK;
         if (token.kind != FIRN_JSON_ARRAY)
-            return firn_source_damaged(json->source, "an attribute in it is damaged");
+            return firn_geo_source_damaged(json->source, "an attribute in it is damaged");
         FIRN_TRY(read_attribute(geometry, json, count, table));
     }
 }
@@ -271,7 +271,7 @@ static firn_result read_root_value(firn_bgeo *geometry, firn_json *json, const c
     if (strcmp(key, "pointcount") == 0) {
         FIRN_TRY(firn_bgeo_expect_integer(json, token, 0, INT64_MAX / 4096, &value));
         if (*counted && geometry->points.count != (size_t)value)
-            return firn_source_damaged(json->source, "it counts its points twice");
+            return firn_geo_source_damaged(json->source, "it counts its points twice");
         geometry->points.count = (size_t)value;
         *counted = true;
         return FIRN_OK;
@@ -285,7 +285,7 @@ static firn_result read_root_value(firn_bgeo *geometry, firn_json *json, const c
     if (strcmp(key, "attributes") != 0 || !list)
         return firn_json_skip(json, token);
     if (!*counted)
-        return firn_source_damaged(json->source, "its attributes stand before their count");
+        return firn_geo_source_damaged(json->source, "its attributes stand before their count");
     return read_attributes(geometry, json);
 }
 
@@ -297,14 +297,14 @@ static firn_result read_root(firn_bgeo *geometry, firn_json *json)
     geometry->info.format = json->text ? FIRN_BGEO_TEXT : FIRN_BGEO_BINARY;
     FIRN_TRY(firn_json_next(json, &token));
     if (token.kind != FIRN_JSON_ARRAY && token.kind != FIRN_JSON_MAP)
-        return firn_source_damaged(json->source, "it is not Houdini geometry");
+        return firn_geo_source_damaged(json->source, "it is not Houdini geometry");
     for (;;) {
         FIRN_TRY(firn_bgeo_next_pair(json, key, sizeof key, &token, &more));
         if (!more)
             break;
         FIRN_TRY(read_root_value(geometry, json, key, &token, &counted));
     }
-    return counted ? FIRN_OK : firn_source_damaged(json->source, "it is not Houdini geometry");
+    return counted ? FIRN_OK : firn_geo_source_damaged(json->source, "it is not Houdini geometry");
 }
 
 firn_result firn_bgeo_read_json(firn_bgeo *geometry, firn_source *source)

@@ -35,7 +35,7 @@ static firn_result expect_end(firn_json *json)
     firn_json_token token;
     FIRN_TRY(firn_json_next(json, &token));
     if (token.kind != FIRN_JSON_ARRAY_END)
-        return firn_source_damaged(json->source, "an attribute in it has too many values");
+        return firn_geo_source_damaged(json->source, "an attribute in it has too many values");
     return FIRN_OK;
 }
 
@@ -49,7 +49,7 @@ static firn_result read_packing(firn_json *json, layout *shape)
         if (token.kind == FIRN_JSON_ARRAY_END)
             return FIRN_OK;
         if (shape->slice_count == MAX_SLICES)
-            return firn_source_damaged(json->source, "an attribute in it has too many slices");
+            return firn_geo_source_damaged(json->source, "an attribute in it has too many slices");
         FIRN_TRY(firn_bgeo_expect_integer(json, &token, 1, FIRN_TUPLE_MAX, &width));
         shape->slices[shape->slice_count++] = (size_t)width;
     }
@@ -77,7 +77,7 @@ static firn_result read_flags(firn_bgeo *geometry, firn_json *json, layout *shap
         if (token.kind == FIRN_JSON_ARRAY_END)
             return FIRN_OK;
         if (token.kind != FIRN_JSON_ARRAY || slice >= shape->slice_count)
-            return firn_source_damaged(json->source, "the page flags in it are damaged");
+            return firn_geo_source_damaged(json->source, "the page flags in it are damaged");
         uint64_t most = firn_json_most_elements(json);
         if (most == 0) {
             FIRN_TRY(expect_end(json));
@@ -93,11 +93,11 @@ static firn_result read_flags(firn_bgeo *geometry, firn_json *json, layout *shap
             if (token.kind == FIRN_JSON_ARRAY_END)
                 break;
             if (read == room || (token.kind != FIRN_JSON_BOOL && token.kind != FIRN_JSON_INTEGER))
-                return firn_source_damaged(json->source, "the page flags in it are damaged");
+                return firn_geo_source_damaged(json->source, "the page flags in it are damaged");
             flags[read] = token.integer != 0;
         }
         if (read != 0 && read != shape->pages)
-            return firn_source_damaged(json->source, "the page flags in it are incomplete");
+            return firn_geo_source_damaged(json->source, "the page flags in it are incomplete");
         shape->constant[slice] = read > 0 ? flags : NULL;
     }
 }
@@ -122,7 +122,7 @@ static firn_result claim_values(firn_bgeo *geometry, firn_json *json, const layo
                                 uint64_t stored, void **data)
 {
     if (stored > firn_json_most_elements(json))
-        return firn_source_damaged(json->source, "an attribute in it has too few values");
+        return firn_geo_source_damaged(json->source, "an attribute in it has too few values");
     *data = firn_bgeo_claim(geometry, json->source, (uint64_t)shape->count * shape->size,
                             shape->component);
     return *data != NULL ? FIRN_OK : json->source->error->code;
@@ -166,7 +166,7 @@ static firn_result read_pages(firn_bgeo *geometry, firn_json *json, layout *shap
     for (int slice = 0; slice < shape->slice_count; slice++)
         packed += shape->slices[slice];
     if (packed != shape->size)
-        return firn_source_damaged(json->source, "an attribute in it is packed in a wrong way");
+        return firn_geo_source_damaged(json->source, "an attribute in it is packed in a wrong way");
     FIRN_TRY(claim_values(geometry, json, shape, stored_numbers(shape), data));
     size_t stride = shape->size * shape->component;
     bool whole = shape->slice_count == 1 && shape->constant[0] == NULL;
@@ -190,7 +190,7 @@ static firn_result begin_inner(firn_json *json)
     firn_json_token token;
     FIRN_TRY(firn_json_next(json, &token));
     if (token.kind != FIRN_JSON_ARRAY)
-        return firn_source_damaged(json->source, "an attribute in it has too few values");
+        return firn_geo_source_damaged(json->source, "an attribute in it has too few values");
     return FIRN_OK;
 }
 
@@ -232,7 +232,7 @@ static firn_result read_shape(firn_bgeo *geometry, firn_json *json, const char *
     int64_t value;
     bool array = token->kind == FIRN_JSON_ARRAY;
     if (shape->flagged)
-        return firn_source_damaged(json->source, "the page flags in it stand too early");
+        return firn_geo_source_damaged(json->source, "the page flags in it stand too early");
     if (strcmp(key, "size") == 0) {
         FIRN_TRY(firn_bgeo_expect_integer(json, token, 1, INT32_MAX, &value));
         shape->size = (size_t)value;

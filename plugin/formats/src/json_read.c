@@ -16,7 +16,7 @@ static firn_result out_of_memory(const firn_json *json)
 firn_result firn_json_push(firn_json *json, bool map)
 {
     if (json->depth == FIRN_JSON_DEPTH)
-        return firn_source_damaged(json->source, "its lists are nested too deeply");
+        return firn_geo_source_damaged(json->source, "its lists are nested too deeply");
     json->levels[json->depth++] = (firn_json_level){.map = map, .expect = FIRN_JSON_FIRST};
     return FIRN_OK;
 }
@@ -24,7 +24,7 @@ firn_result firn_json_push(firn_json *json, bool map)
 firn_result firn_json_pop(firn_json *json, bool map)
 {
     if (json->depth == 0 || json->levels[json->depth - 1].map != map)
-        return firn_source_damaged(json->source, "a list ends that was not begun");
+        return firn_geo_source_damaged(json->source, "a list ends that was not begun");
     json->depth--;
     return FIRN_OK;
 }
@@ -34,7 +34,7 @@ firn_result firn_json_reserve(firn_json *json, size_t size)
     if (size < json->buffer_size)
         return FIRN_OK;
     if (size > MAX_STRING)
-        return firn_source_damaged(json->source, "a string in it is too long");
+        return firn_geo_source_damaged(json->source, "a string in it is too long");
     size_t bigger = 2 * size + 64;
     char *buffer = firn_alloc(bigger);
     if (buffer == NULL)
@@ -72,7 +72,7 @@ static size_t scalar_size(unsigned char type)
 static firn_result read_word(firn_json *json, size_t size, uint64_t *word)
 {
     unsigned char bytes[8];
-    FIRN_TRY(firn_source_read(json->source, bytes, size));
+    FIRN_TRY(firn_geo_source_read(json->source, bytes, size));
     uint64_t value = 0;
     uint16_t probe = 1;
     unsigned char low;
@@ -87,12 +87,12 @@ static firn_result read_word(firn_json *json, size_t size, uint64_t *word)
 static firn_result read_length(firn_json *json, uint64_t *length)
 {
     unsigned char first;
-    FIRN_TRY(firn_source_byte(json->source, &first));
+    FIRN_TRY(firn_geo_source_byte(json->source, &first));
     *length = first;
     if (first < 0xF1)
         return FIRN_OK;
     if (first != 0xF2 && first != 0xF4 && first != 0xF8)
-        return firn_source_damaged(json->source, "a length in it is damaged");
+        return firn_geo_source_damaged(json->source, "a length in it is damaged");
     return read_word(json, first & 0x0Fu, length);
 }
 
@@ -139,15 +139,15 @@ static firn_result read_string(firn_json *json, bool keep, firn_json_token *toke
 {
     uint64_t length;
     FIRN_TRY(read_length(json, &length));
-    if (length > firn_source_left(json->source))
-        return firn_source_damaged(json->source, "a string in it is longer than the file");
+    if (length > firn_geo_source_left(json->source))
+        return firn_geo_source_damaged(json->source, "a string in it is longer than the file");
     token->kind = FIRN_JSON_STRING;
     token->length = 0;
     token->text = "";
     if (!keep)
-        return firn_source_skip(json->source, length);
+        return firn_geo_source_skip(json->source, length);
     FIRN_TRY(firn_json_reserve(json, length < MAX_STRING ? (size_t)length : SIZE_MAX));
-    FIRN_TRY(firn_source_read(json->source, json->buffer, (size_t)length));
+    FIRN_TRY(firn_geo_source_read(json->source, json->buffer, (size_t)length));
     json->buffer[length] = '\0';
     token->length = (size_t)length;
     token->text = json->buffer;
@@ -158,7 +158,7 @@ static firn_result read_string(firn_json *json, bool keep, firn_json_token *toke
 static firn_result grow_tokens(firn_json *json, uint64_t id)
 {
     if (id > SPARE_TOKENS + 4 * (uint64_t)json->token_definitions)
-        return firn_source_damaged(json->source, "a shared string in it has no valid number");
+        return firn_geo_source_damaged(json->source, "a shared string in it has no valid number");
     if (id < json->token_size)
         return FIRN_OK;
     size_t bigger = 2 * (size_t)id + 64;
@@ -194,7 +194,7 @@ static firn_result find_token(firn_json *json, uint64_t *id)
 {
     FIRN_TRY(read_length(json, id));
     if (*id >= json->token_size || json->tokens[*id] == NULL)
-        return firn_source_damaged(json->source, "a shared string in it is not defined");
+        return firn_geo_source_damaged(json->source, "a shared string in it is not defined");
     return FIRN_OK;
 }
 
@@ -202,15 +202,15 @@ static firn_result begin_uniform(firn_json *json, firn_json_token *token)
 {
     unsigned char type;
     uint64_t count;
-    FIRN_TRY(firn_source_byte(json->source, &type));
+    FIRN_TRY(firn_geo_source_byte(json->source, &type));
     FIRN_TRY(read_length(json, &count));
     size_t size = scalar_size(type);
-    uint64_t left = firn_source_left(json->source);
+    uint64_t left = firn_geo_source_left(json->source);
     bool fits = type == FIRN_JID_BOOL     ? count / 8 <= left
                 : type == FIRN_JID_STRING ? count <= left
                                           : size > 0 && count <= left / size;
     if (!fits)
-        return firn_source_damaged(json->source, "an array in it is longer than the file");
+        return firn_geo_source_damaged(json->source, "an array in it is longer than the file");
     FIRN_TRY(firn_json_push(json, false));
     json->uniform = true;
     json->uniform_type = type;
@@ -261,7 +261,7 @@ static firn_result next_binary(firn_json *json, firn_json_token *token)
     unsigned char id;
     uint64_t shared;
     for (;;) {
-        FIRN_TRY(firn_source_byte(json->source, &id));
+        FIRN_TRY(firn_geo_source_byte(json->source, &id));
         switch (id) {
         case FIRN_JID_TOKEN_DEFINITION:
             FIRN_TRY(define_token(json));
@@ -285,7 +285,7 @@ static firn_result next_binary(firn_json *json, firn_json_token *token)
             token->kind = FIRN_JSON_NULL;
             return FIRN_OK;
         case FIRN_JID_BOOL:
-            FIRN_TRY(firn_source_byte(json->source, &id));
+            FIRN_TRY(firn_geo_source_byte(json->source, &id));
             token->kind = FIRN_JSON_BOOL;
             token->integer = id != 0;
             return FIRN_OK;
@@ -301,7 +301,7 @@ static firn_result next_binary(firn_json *json, firn_json_token *token)
             return container(json, id, token);
         default:
             if (scalar_size(id) == 0)
-                return firn_source_damaged(json->source, "it has a byte that begins nothing");
+                return firn_geo_source_damaged(json->source, "it has a byte that begins nothing");
             return read_scalar(json, id, token);
         }
     }
@@ -326,9 +326,9 @@ static firn_result skip_uniform(firn_json *json)
         return FIRN_OK;
     json->uniform_left = 0;
     if (json->uniform_type != FIRN_JID_BOOL)
-        return firn_source_skip(json->source, count * scalar_size(json->uniform_type));
+        return firn_geo_source_skip(json->source, count * scalar_size(json->uniform_type));
     uint64_t beyond = count > (uint64_t)json->bit_count ? count - (uint64_t)json->bit_count : 0;
-    return firn_source_skip(json->source, 4 * ((beyond + 31) / 32));
+    return firn_geo_source_skip(json->source, 4 * ((beyond + 31) / 32));
 }
 
 firn_result firn_json_skip(firn_json *json, const firn_json_token *token)
@@ -352,7 +352,7 @@ firn_result firn_json_skip(firn_json *json, const firn_json_token *token)
 uint64_t firn_json_most_elements(const firn_json *json)
 {
     // The shortest element outside of uniform arrays is a byte, in text with a comma.
-    uint64_t left = firn_source_left(json->source);
+    uint64_t left = firn_geo_source_left(json->source);
     return json->uniform ? json->uniform_left : json->text ? left / 2 + 1 : left;
 }
 
@@ -408,9 +408,9 @@ firn_result firn_json_numbers(firn_json *json, firn_storage storage, void *value
 {
     if (json->uniform && !json->swapped && stored_alike(json->uniform_type, storage)) {
         if (count > json->uniform_left)
-            return firn_source_damaged(json->source, "an array in it is too short");
+            return firn_geo_source_damaged(json->source, "an array in it is too short");
         json->uniform_left -= count;
-        return firn_source_read(json->source, values, count * firn_storage_size(storage));
+        return firn_geo_source_read(json->source, values, count * firn_storage_size(storage));
     }
     for (size_t i = 0; i < count; i++) {
         firn_json_token token;
@@ -418,7 +418,7 @@ firn_result firn_json_numbers(firn_json *json, firn_storage storage, void *value
         if (token.kind == FIRN_JSON_BOOL)
             token.real = (double)token.integer;
         else if (token.kind != FIRN_JSON_INTEGER && token.kind != FIRN_JSON_REAL)
-            return firn_source_damaged(json->source, "a number is missing");
+            return firn_geo_source_damaged(json->source, "a number is missing");
         store(storage, values, i, &token);
     }
     return FIRN_OK;
@@ -428,20 +428,20 @@ firn_result firn_json_open(firn_json *json, firn_source *source)
 {
     memset(json, 0, sizeof *json);
     json->source = source;
-    FIRN_TRY(firn_source_fill(source));
+    FIRN_TRY(firn_geo_source_fill(source));
     if (source->at == source->end)
-        return firn_source_damaged(source, "it is empty");
+        return firn_geo_source_damaged(source, "it is empty");
     if (*source->at != FIRN_JID_MAGIC) {
         json->text = true;
         return FIRN_OK;
     }
     uint32_t word;
-    FIRN_TRY(firn_source_skip(source, 1));
-    FIRN_TRY(firn_source_read(source, &word, sizeof word));
+    FIRN_TRY(firn_geo_source_skip(source, 1));
+    FIRN_TRY(firn_geo_source_read(source, &word, sizeof word));
     uint32_t other = word >> 24 | (word >> 8 & 0xFF00u) | (word << 8 & 0xFF0000u) | word << 24;
     json->swapped = other == FIRN_JID_MAGIC_WORD;
     if (word != FIRN_JID_MAGIC_WORD && !json->swapped)
-        return firn_source_damaged(source, "it is not Houdini geometry");
+        return firn_geo_source_damaged(source, "it is not Houdini geometry");
     return FIRN_OK;
 }
 

@@ -8,7 +8,7 @@ enum { NUMBER_SIZE = 1100 };
 
 static firn_result peek(firn_json *json, int *c)
 {
-    FIRN_TRY(firn_source_fill(json->source));
+    FIRN_TRY(firn_geo_source_fill(json->source));
     *c = json->source->at < json->source->end ? *json->source->at : -1;
     return FIRN_OK;
 }
@@ -48,19 +48,19 @@ static firn_result read_escape(firn_json *json, size_t *length)
     static const char from[] = "\"\\/bfnrt";
     static const char to[] = "\"\\/\b\f\n\r\t";
     unsigned char byte;
-    FIRN_TRY(firn_source_byte(json->source, &byte));
+    FIRN_TRY(firn_geo_source_byte(json->source, &byte));
     const char *found = byte != 0 ? strchr(from, byte) : NULL;
     if (found != NULL)
         return append(json, length, (unsigned char)to[found - from]);
     if (byte != 'u')
-        return firn_source_damaged(json->source, "a string in it has an unknown escape");
+        return firn_geo_source_damaged(json->source, "a string in it has an unknown escape");
     uint32_t code = 0;
     for (int i = 0; i < 4; i++) {
-        FIRN_TRY(firn_source_byte(json->source, &byte));
+        FIRN_TRY(firn_geo_source_byte(json->source, &byte));
         static const char digits[] = "0123456789abcdefABCDEF";
         const char *digit = byte != 0 ? strchr(digits, byte) : NULL;
         if (digit == NULL)
-            return firn_source_damaged(json->source, "a string in it has a damaged escape");
+            return firn_geo_source_damaged(json->source, "a string in it has a damaged escape");
         uint32_t value = (uint32_t)(digit - digits);
         code = 16 * code + (value < 16 ? value : value - 6);
     }
@@ -73,7 +73,7 @@ static firn_result read_string(firn_json *json, firn_json_token *token)
     FIRN_TRY(firn_json_reserve(json, 0));
     for (;;) {
         unsigned char byte;
-        FIRN_TRY(firn_source_byte(json->source, &byte));
+        FIRN_TRY(firn_geo_source_byte(json->source, &byte));
         if (byte == '"')
             break;
         if (byte == '\\')
@@ -132,7 +132,7 @@ static firn_result read_word(firn_json *json, firn_json_token *token)
         if (!belongs_to_word(c))
             break;
         if (length + 1 == sizeof text)
-            return firn_source_damaged(json->source, "a number in it is too long");
+            return firn_geo_source_damaged(json->source, "a number in it is too long");
         text[length++] = (char)c;
         json->source->at++;
     }
@@ -147,7 +147,7 @@ static firn_result read_word(firn_json *json, firn_json_token *token)
     if (known_word(text, token))
         return FIRN_OK;
     if (length == 0 || firn_number_parse(text, end, &token->real) != end)
-        return firn_source_damaged(json->source, "it has a word that is no number");
+        return firn_geo_source_damaged(json->source, "it has a word that is no number");
     return FIRN_OK;
 }
 
@@ -182,14 +182,14 @@ firn_result firn_json_next_text(firn_json *json, firn_json_token *token)
     if (level->expect == FIRN_JSON_COMMA || level->expect == FIRN_JSON_COLON) {
         bool comma = level->expect == FIRN_JSON_COMMA;
         if (c != (comma ? ',' : ':'))
-            return firn_source_damaged(json->source, "a comma or colon is missing");
+            return firn_geo_source_damaged(json->source, "a comma or colon is missing");
         json->source->at++;
         level->expect = comma ? FIRN_JSON_NEXT : FIRN_JSON_VALUE;
         FIRN_TRY(peek_past_space(json, &c));
     }
     bool key = level->map && level->expect != FIRN_JSON_VALUE;
     if (key && c != '"')
-        return firn_source_damaged(json->source, "a name is missing");
+        return firn_geo_source_damaged(json->source, "a name is missing");
     level->expect = key ? FIRN_JSON_COLON : FIRN_JSON_COMMA;
     return read_value(json, c, token);
 }

@@ -12,10 +12,10 @@
 // Deflate cannot shrink bytes by more than this.
 enum { WINDOW = 1 << 18, MOST_PACKING = 1032 };
 
-firn_result firn_source_damaged(const firn_source *source, const char *what)
+firn_result firn_geo_source_damaged(const firn_source *source, const char *what)
 {
     return firn_fail(source->error, FIRN_ERR_FORMAT, "cannot read '%s': %s (near byte %llu)",
-                     source->name, what, (unsigned long long)firn_source_offset(source));
+                     source->name, what, (unsigned long long)firn_geo_source_offset(source));
 }
 
 static firn_result out_of_memory(const firn_source *source)
@@ -34,7 +34,7 @@ static firn_result read_descriptor(firn_source *source, unsigned char *bytes, si
     if (count < 0)
         return firn_fail_errno(source->error, errno, "read", source->name);
     if (count == 0)
-        return firn_source_damaged(source, "it became shorter while being read");
+        return firn_geo_source_damaged(source, "it became shorter while being read");
     source->file_left -= (uint64_t)count < source->file_left ? (uint64_t)count : source->file_left;
     *got = (size_t)count;
     return FIRN_OK;
@@ -78,7 +78,7 @@ static firn_result fill_unpacked(firn_source *source)
         if (source->raw == source->raw_end)
             FIRN_TRY(fill_raw(source));
         if (source->raw == source->raw_end)
-            return firn_source_damaged(source, "its compressed data ends too early");
+            return firn_geo_source_damaged(source, "its compressed data ends too early");
         size_t available = (size_t)(source->raw_end - source->raw);
         uInt given = available < (1u << 30) ? (uInt)available : (1u << 30);
         source->stream.next_in = (Bytef *)(uintptr_t)source->raw;
@@ -91,9 +91,9 @@ static firn_result fill_unpacked(firn_source *source)
         if (status == Z_MEM_ERROR)
             return out_of_memory(source);
         if (status != Z_OK && status != Z_STREAM_END)
-            return firn_source_damaged(source, "its compressed data is damaged");
+            return firn_geo_source_damaged(source, "its compressed data is damaged");
         if (source->end_offset + produced > source->max_unpacked)
-            return firn_source_damaged(source, "it unpacks to more bytes than the limit allows");
+            return firn_geo_source_damaged(source, "it unpacks to more bytes than the limit allows");
         if (status == Z_STREAM_END)
             FIRN_TRY(next_member(source));
     }
@@ -101,7 +101,7 @@ static firn_result fill_unpacked(firn_source *source)
     return FIRN_OK;
 }
 
-firn_result firn_source_fill(firn_source *source)
+firn_result firn_geo_source_fill(firn_source *source)
 {
     if (source->at < source->end)
         return FIRN_OK;
@@ -114,7 +114,7 @@ firn_result firn_source_fill(firn_source *source)
     return FIRN_OK;
 }
 
-firn_result firn_source_read(firn_source *source, void *out, size_t size)
+firn_result firn_geo_source_read(firn_source *source, void *out, size_t size)
 {
     unsigned char *bytes = out;
     while (size > 0) {
@@ -127,9 +127,9 @@ firn_result firn_source_read(firn_source *source, void *out, size_t size)
             FIRN_TRY(read_descriptor(source, bytes, size, &piece));
             source->end_offset += piece;
         } else if (at_hand == 0) {
-            FIRN_TRY(firn_source_fill(source));
+            FIRN_TRY(firn_geo_source_fill(source));
             if (source->at == source->end)
-                return firn_source_damaged(source, "it ends too early");
+                return firn_geo_source_damaged(source, "it ends too early");
         } else {
             memcpy(bytes, source->at, piece);
             source->at += piece;
@@ -140,13 +140,13 @@ firn_result firn_source_read(firn_source *source, void *out, size_t size)
     return FIRN_OK;
 }
 
-firn_result firn_source_skip(firn_source *source, uint64_t size)
+firn_result firn_geo_source_skip(firn_source *source, uint64_t size)
 {
     while (size > 0) {
-        FIRN_TRY(firn_source_fill(source));
+        FIRN_TRY(firn_geo_source_fill(source));
         size_t at_hand = (size_t)(source->end - source->at);
         if (at_hand == 0)
-            return firn_source_damaged(source, "it ends too early");
+            return firn_geo_source_damaged(source, "it ends too early");
         size_t piece = at_hand < size ? at_hand : (size_t)size;
         source->at += piece;
         size -= piece;
@@ -154,7 +154,7 @@ firn_result firn_source_skip(firn_source *source, uint64_t size)
     return FIRN_OK;
 }
 
-firn_result firn_source_finish(firn_source *source)
+firn_result firn_geo_source_finish(firn_source *source)
 {
     while (source->gzip && !source->drained) {
         source->at = source->end;
@@ -163,7 +163,7 @@ firn_result firn_source_finish(firn_source *source)
     return FIRN_OK;
 }
 
-uint64_t firn_source_left(const firn_source *source)
+uint64_t firn_geo_source_left(const firn_source *source)
 {
     uint64_t at_hand = (uint64_t)(source->end - source->at);
     uint64_t raw = (uint64_t)(source->raw_end - source->raw) + source->file_left;
@@ -175,7 +175,7 @@ uint64_t firn_source_left(const firn_source *source)
     return at_hand + (most < allowed ? most : allowed);
 }
 
-uint64_t firn_source_offset(const firn_source *source)
+uint64_t firn_geo_source_offset(const firn_source *source)
 {
     return source->end_offset - (uint64_t)(source->end - source->at);
 }
@@ -198,7 +198,7 @@ static firn_result begin(firn_source *source)
     return FIRN_OK;
 }
 
-firn_result firn_source_open_file(firn_source *source, const char *path, uint64_t max_unpacked,
+firn_result firn_geo_source_open_file(firn_source *source, const char *path, uint64_t max_unpacked,
                                   firn_error *error)
 {
     *source =
@@ -213,7 +213,7 @@ firn_result firn_source_open_file(firn_source *source, const char *path, uint64_
     return begin(source);
 }
 
-firn_result firn_source_open_memory(firn_source *source, const void *bytes, size_t size,
+firn_result firn_geo_source_open_memory(firn_source *source, const void *bytes, size_t size,
                                     const char *name, uint64_t max_unpacked, firn_error *error)
 {
     *source =
@@ -223,7 +223,7 @@ firn_result firn_source_open_memory(firn_source *source, const void *bytes, size
     return begin(source);
 }
 
-void firn_source_close(firn_source *source)
+void firn_geo_source_close(firn_source *source)
 {
     if (source->gzip)
         inflateEnd(&source->stream);

@@ -23,35 +23,35 @@ typedef struct firn_source {
 } firn_source;
 
 /// Opens a file, or memory when path is NULL; close it even after a failure.
-firn_result firn_source_open_file(firn_source *source, const char *path, uint64_t max_unpacked,
+firn_result firn_geo_source_open_file(firn_source *source, const char *path, uint64_t max_unpacked,
                                   firn_error *error);
-firn_result firn_source_open_memory(firn_source *source, const void *bytes, size_t size,
+firn_result firn_geo_source_open_memory(firn_source *source, const void *bytes, size_t size,
                                     const char *name, uint64_t max_unpacked, firn_error *error);
-void firn_source_close(firn_source *source);
+void firn_geo_source_close(firn_source *source);
 
 /// Makes at least one byte available at `at`; at == end afterwards means the end of the file.
-firn_result firn_source_fill(firn_source *source);
+firn_result firn_geo_source_fill(firn_source *source);
 
 /// Copies or passes over exactly size bytes; a file that ends before is damaged.
-firn_result firn_source_read(firn_source *source, void *bytes, size_t size);
-firn_result firn_source_skip(firn_source *source, uint64_t size);
+firn_result firn_geo_source_read(firn_source *source, void *bytes, size_t size);
+firn_result firn_geo_source_skip(firn_source *source, uint64_t size);
 
 /// Reads what is left, so that the checksum of a packed file is checked.
-firn_result firn_source_finish(firn_source *source);
+firn_result firn_geo_source_finish(firn_source *source);
 
 /// No more bytes than these can follow.
-uint64_t firn_source_left(const firn_source *source);
+uint64_t firn_geo_source_left(const firn_source *source);
 
 /// Unpacked bytes consumed so far.
-uint64_t firn_source_offset(const firn_source *source);
+uint64_t firn_geo_source_offset(const firn_source *source);
 
 /// FIRN_ERR_FORMAT with a sentence that names the file and the place.
-firn_result firn_source_damaged(const firn_source *source, const char *what);
+firn_result firn_geo_source_damaged(const firn_source *source, const char *what);
 
-static inline firn_result firn_source_byte(firn_source *source, unsigned char *byte)
+static inline firn_result firn_geo_source_byte(firn_source *source, unsigned char *byte)
 {
     if (source->at == source->end)
-        return firn_source_read(source, byte, 1);
+        return firn_geo_source_read(source, byte, 1);
     *byte = *source->at++;
     return FIRN_OK;
 }

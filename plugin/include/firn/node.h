@@ -111,8 +111,9 @@ struct firn_cook {
     bool keep;            // sequential: `save` may be called in the middle of the next frame
     int bake_first;       // first frame that is written, and the distance to the next
     int bake_step;
-    const char *version;  // "firn 0.1.0 3f2a...": program and graph hash, for files
-    void *owner;          // the graph's
+    bool resume;         // what an earlier run left in a file of all frames is kept
+    const char *version; // "firn 0.1.0 3f2a...": program and graph hash, for files
+    void *owner;         // the graph's
 };
 
 /// Links of an input slot and what came along one of them.

@@ -77,7 +77,7 @@ firn_result find_camera(const firn_picture_def *def, const firn_picture_scene *s
                         camera *cam, firn_error *error)
 {
     const float radians = 0.017453292519943295f;
-    FIRN_TRY(find_box(def, scene, camera, error));
+    FIRN_TRY(find_box(def, scene, cam, error));
     cam->width = def->width * SUPERSAMPLES;
     cam->height = def->height * SUPERSAMPLES;
     float turn = radians * def->azimuth, lift = radians * def->elevation;
@@ -95,7 +95,7 @@ firn_result find_camera(const firn_picture_def *def, const firn_picture_scene *s
         firn_vec3 p = {corner & 1 ? cam->lower.x : cam->upper.x,
                        corner & 2 ? cam->lower.y : cam->upper.y,
                        corner & 4 ? cam->lower.z : cam->upper.z};
-        firn_vec3 v = to_view(camera, p);
+        firn_vec3 v = to_view(cam, p);
         float wide = 2.0f * fabsf(v.x) * cam->focal / (float)cam->width;
         float high = 2.0f * fabsf(v.y) * cam->focal / (float)cam->height;
         distance = at_least(distance, at_least(wide, high) - v.z);

@@ -70,7 +70,7 @@ float open_sky(const camera *cam, const canvas *seen, int x, int y)
     size_t at = (size_t)y * (size_t)cam->width + (size_t)x;
     float z = seen->depth[at], radius = 0.05f * cam->size;
     firn_vec3 normal = seen->normal[at];
-    firn_vec3 here = firn_scale(z, pixel_ray(camera, (float)x + 0.5f, (float)y + 0.5f));
+    firn_vec3 here = firn_scale(z, pixel_ray(cam, (float)x + 0.5f, (float)y + 0.5f));
     float reach = radius * cam->focal / z, hidden = 0.0f;
     // Neighbors start the spiral at other angles; the mean over a pixel's samples evens it out.
     float start =
@@ -83,7 +83,7 @@ float open_sky(const camera *cam, const canvas *seen, int x, int y)
             continue;
         float there_z = seen->depth[(size_t)py * (size_t)cam->width + (size_t)px];
         firn_vec3 there =
-            firn_scale(there_z, pixel_ray(camera, (float)px + 0.5f, (float)py + 0.5f));
+            firn_scale(there_z, pixel_ray(cam, (float)px + 0.5f, (float)py + 0.5f));
         firn_vec3 to = firn_sub(there, here);
         float length = firn_length(to) + 1e-6f * z;
         float rise = firn_dot(to, normal) / length - 0.12f;

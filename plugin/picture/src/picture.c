@@ -46,7 +46,7 @@ static firn_vec3 shade(const frame *f, int x, int y)
     if (direct > 0.0f)
         direct *= solid_light(f->scene, &f->camera,
                               firn_add_scaled(point, 1e-3f * f->camera.size, normal), sun);
-    float open = open_sky(&f->camera, canvas, x, y);
+    float open = open_sky(&f->camera, seen, x, y);
     firn_vec3 ambient = firn_lerp(firn_vec(0.16f, 0.19f, 0.25f), firn_vec(0.30f, 0.38f, 0.52f),
                                   0.5f + 0.5f * normal.y);
     firn_vec3 light = firn_add_scaled(firn_scale(open, ambient), direct * (0.4f + 0.6f * open),

@@ -91,10 +91,10 @@ void draw_solids(const camera *cam, const firn_picture_scene *scene, canvas *see
     for (int y = 0; y < cam->height; y++)
         for (int x = 0; x < cam->width; x++) {
             size_t at = (size_t)y * (size_t)cam->width + (size_t)x;
-            firn_vec3 ray = pixel_ray(camera, (float)x + 0.5f, (float)y + 0.5f);
+            firn_vec3 ray = pixel_ray(cam, (float)x + 0.5f, (float)y + 0.5f);
             hit hit = {seen->depth[at], seen->kind[at], seen->normal[at]};
-            meet_planes(scene, camera, ray, &hit);
-            meet_shapes(scene, camera, ray, &hit);
+            meet_planes(scene, cam, ray, &hit);
+            meet_shapes(scene, cam, ray, &hit);
             seen->depth[at] = hit.depth;
             seen->kind[at] = hit.kind;
             seen->normal[at] = hit.normal;

@@ -39,9 +39,9 @@ void draw_clouds(const camera *cam, const firn_picture_scene *scene, canvas *see
     for (size_t c = 0; c < scene->cloud_count; c++) {
         const firn_picture_cloud *cloud = &scene->clouds[c];
         for (size_t i = 0; i < cloud->count; i++) {
-            firn_vec3 v = to_view(camera, cloud->position[i]);
+            firn_vec3 v = to_view(cam, cloud->position[i]);
             if (v.z > nearest && v.z < 1e6f)
-                draw_ball(camera, canvas, v, COVER * cloud->radius[i], (uint8_t)(KIND_CLOUD + c));
+                draw_ball(cam, seen, v, COVER * cloud->radius[i], (uint8_t)(KIND_CLOUD + c));
         }
     }
 }
@@ -53,7 +53,7 @@ static float smooth_pixel(const camera *cam, const canvas *seen, size_t at, int 
     float z = seen->depth[at], radius = seen->smooth[at];
     float reach = at_most(2.0f * radius * cam->focal / z, (float)SMOOTH_LIMIT);
     int count = (int)reach;
-    float sum = z, weights = 1.0f, tolerance = 1.6f * radius;
+    float sum = z, weights = 1.0f, tolerance = 4.0f * radius;
     for (int side = -1; side <= 1; side += 2)
         for (int k = 1; k <= count; k++) {
             int there = position + side * k;
@@ -79,8 +79,8 @@ void smooth_clouds(const camera *cam, canvas *seen)
                 size_t at = (size_t)y * (size_t)cam->width + (size_t)x;
                 bool row = pass % 2 == 0;
                 seen->scratch[at] = seen->kind[at] < KIND_CLOUD ? seen->depth[at]
-                                      : row ? smooth_pixel(camera, canvas, at, x, cam->width, 1)
-                                            : smooth_pixel(camera, canvas, at, y, cam->height,
+                                      : row ? smooth_pixel(cam, seen, at, x, cam->width, 1)
+                                            : smooth_pixel(cam, seen, at, y, cam->height,
                                                            (size_t)cam->width);
             }
         float *swap = seen->depth;
@@ -92,15 +92,15 @@ void smooth_clouds(const camera *cam, canvas *seen)
 static firn_vec3 place(const camera *cam, const canvas *seen, int x, int y)
 {
     float z = seen->depth[(size_t)y * (size_t)cam->width + (size_t)x];
-    return firn_scale(z, pixel_ray(camera, (float)x + 0.5f, (float)y + 0.5f));
+    return firn_scale(z, pixel_ray(cam, (float)x + 0.5f, (float)y + 0.5f));
 }
 
 // The change from one pixel to the next, taken on the side where the surface goes on.
 static firn_vec3 slope(const camera *cam, const canvas *seen, int x, int y, int dx, int dy)
 {
-    firn_vec3 here = place(camera, canvas, x, y);
-    firn_vec3 next = firn_sub(place(camera, canvas, x + dx, y + dy), here);
-    firn_vec3 last = firn_sub(here, place(camera, canvas, x - dx, y - dy));
+    firn_vec3 here = place(cam, seen, x, y);
+    firn_vec3 next = firn_sub(place(cam, seen, x + dx, y + dy), here);
+    firn_vec3 last = firn_sub(here, place(cam, seen, x - dx, y - dy));
     return firn_dot(next, next) < firn_dot(last, last) ? next : last;
 }
 
@@ -113,7 +113,7 @@ void find_normals(const camera *cam, canvas *seen)
             if (seen->kind[at] < KIND_CLOUD)
                 continue;
             firn_vec3 normal =
-                firn_cross(slope(camera, canvas, x, y, 0, 1), slope(camera, canvas, x, y, 1, 0));
+                firn_cross(slope(cam, seen, x, y, 0, 1), slope(cam, seen, x, y, 1, 0));
             seen->normal[at] = firn_normalize(normal);
         }
 }

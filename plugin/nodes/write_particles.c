@@ -1,0 +1,445 @@
+#include "nodes.h"
+
+#include "firn/abc_write.h"
+#include "firn/bgeo.h"
+#include "firn/vdb_points.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FORMAT_ABC, FORMAT_BGEO, FORMAT_BGEO_GZ, FORMAT_VDB };
+enum { ATTRIBUTE_LIMIT = 16 };
+
+typedef struct settings {
+    char name[FIRN_TEXT_SIZE];
+    int format;
+    bool single_file;
+    char attributes[FIRN_TEXT_SIZE];
+    firn_vdb_points_def vdb;
+} settings;
+
+typedef struct state {
+    firn_abc_writer *writer; // of an archive of all frames
+    firn_abc_node object;
+    uint32_t written; // frames in it, from this run or an earlier one
+} state;
+
+static const firn_node_rows rows[] = {
+    {firn_vdb_points_params, offsetof(settings, vdb), "frame fps", "vdb_", "format==vdb"},
+};
+
+// clang-format off
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, name), FIRN_STRING, {0}, 0, 0, "",
+     "First part of the file names; empty: the name of the graph"},
+    {FIRN_PARAM(settings, format), FIRN_CHOICE, {FORMAT_ABC}, 0, 3, "",
+     "Alembic; Houdini geometry, also compressed; or VDB points, the smallest",
+     "abc|bgeo|bgeo.gz|vdb"},
+    {FIRN_PARAM(settings, single_file), FIRN_BOOL, {1}, 0, 1, "",
+     "One archive of all frames, which appears when the last one is done; else one for each frame",
+     .visible_when = "format==abc"},
+    {FIRN_PARAM(settings, attributes), FIRN_STRING, {0}, 0, 0, "",
+     "What goes into the file beside P, with spaces between: v id pscale mass Jp density material F",
+     .text = "v id pscale mass Jp"},
+};
+// clang-format on
+
+/// The attributes that there are, and what each is to Alembic and VDB.
+static const struct {
+    const char *name;
+    int abc; // firn_abc_value, -1: the archive has a place for it
+    int vdb; // firn_vdb_attribute_type, -1: none
+} known[] = {
+    {"v", -1, FIRN_VDB_ATTRIBUTE_VEC3},
+    {"id", -1, FIRN_VDB_ATTRIBUTE_INT},
+    {"pscale", -1, FIRN_VDB_ATTRIBUTE_FLOAT},
+    {"mass", FIRN_ABC_FLOAT, FIRN_VDB_ATTRIBUTE_FLOAT},
+    {"Jp", FIRN_ABC_FLOAT, FIRN_VDB_ATTRIBUTE_FLOAT},
+    {"density", FIRN_ABC_FLOAT, FIRN_VDB_ATTRIBUTE_FLOAT},
+    {"material", FIRN_ABC_INT, FIRN_VDB_ATTRIBUTE_INT},
+    {"F", FIRN_ABC_MAT3, -1},
+};
+
+static void reset(void *memory)
+{
+    settings *s = memory;
+    s->vdb = firn_vdb_points_def_default();
+}
+
+/// The next word of a list; false at its end.
+static bool next_word(const char **list, char *word, size_t size)
+{
+    *list += strspn(*list, " ,");
+    size_t length = strcspn(*list, " ,");
+    snprintf(word, size, "%.*s", (int)length, *list);
+    *list += length;
+    return length > 0;
+}
+
+static bool wants(const settings *s, const char *name)
+{
+    char word[FIRN_TEXT_SIZE];
+    for (const char *at = s->attributes; next_word(&at, word, sizeof word);)
+        if (strcmp(word, name) == 0)
+            return true;
+    return false;
+}
+
+static firn_result check(const void *memory, firn_error *error)
+{
+    const settings *s = memory;
+    if (strchr(s->name, '/') != NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "name is '%s'; it must not have a '/', the folder is that of the cache",
+                         s->name);
+    char word[FIRN_TEXT_SIZE];
+    for (const char *at = s->attributes; next_word(&at, word, sizeof word);) {
+        bool found = false;
+        for (size_t i = 0; i < FIRN_COUNT(known); i++)
+            found = found || strcmp(known[i].name, word) == 0;
+        if (!found)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "attributes has '%s'; there are v id pscale mass Jp density material "
+                             "F",
+                             word);
+    }
+    return FIRN_OK;
+}
+
+static void release(void *memory)
+{
+    state *own = memory;
+    firn_abc_writer_destroy(own->writer);
+}
+
+/// A column in the type that a format wants; values that need no conversion are not copied.
+typedef struct column {
+    const void *values;
+    void *owned;
+} column;
+
+static firn_result convert(const firn_points *points, const char *name, int wanted, column *out,
+                           firn_error *error)
+{
+    const firn_attribute *from = firn_points_find(points, name);
+    memset(out, 0, sizeof *out);
+    if (from == NULL)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND,
+                         "the particles have no %s; take it out of attributes or let the solver "
+                         "make it",
+                         name);
+    size_t count = points->count * (size_t)from->tuple_size;
+    bool integer = wanted == FIRN_STORAGE_INT32 || wanted == FIRN_STORAGE_UINT64;
+    if (from->storage == (firn_storage)wanted) {
+        out->values = from->data;
+        return FIRN_OK;
+    }
+    size_t size = firn_storage_size((firn_storage)wanted);
+    out->values = out->owned = firn_alloc((count + 1) * size);
+    if (out->owned == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot write %s", name);
+    if (!integer) {
+        firn_attribute_floats(from, 0, count, out->owned);
+        return FIRN_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int64_t value;
+        firn_attribute_integers(from, i, 1, &value);
+        if (wanted == FIRN_STORAGE_INT32)
+            ((int32_t *)out->owned)[i] = (int32_t)value;
+        else
+            ((uint64_t *)out->owned)[i] = (uint64_t)value;
+    }
+    return FIRN_OK;
+}
+
+// --- Houdini geometry ----------------------------------------------------------------------------
+
+static firn_result write_bgeo(const firn_cook *cook, const firn_particle_data *data,
+                              const char *path, firn_error *error)
+{
+    const settings *s = cook->settings;
+    firn_attribute columns[ATTRIBUTE_LIMIT];
+    size_t count = 0;
+    for (size_t i = 0; i < data->points.attribute_count && count < ATTRIBUTE_LIMIT; i++) {
+        const firn_attribute *from = &data->points.attributes[i];
+        if (strcmp(from->name, "P") == 0 || wants(s, from->name))
+            columns[count++] = *from;
+    }
+    const char *const strings[] = {cook->version, "m kg s, Y up"};
+    const int32_t first = 0, second = 1;
+    const float fps = (float)cook->fps;
+    const firn_attribute details[] = {
+        {"firn_version", FIRN_STORAGE_STRING, FIRN_TYPE_NONE, 1, &first, strings, 2},
+        {"firn_units", FIRN_STORAGE_STRING, FIRN_TYPE_NONE, 1, &second, strings, 2},
+        {"fps", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, &fps},
+        {"cell_size", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, &data->cell_size},
+    };
+    firn_points points = {.count = data->points.count,
+                          .attributes = columns,
+                          .attribute_count = count,
+                          .details = details,
+                          .detail_count = FIRN_COUNT(details)};
+    firn_bgeo_def def = firn_bgeo_def_default();
+    FIRN_TRY(firn_bgeo_def_from_path(&def, path, error));
+    return firn_bgeo_write(path, &points, &def, error);
+}
+
+// --- VDB points ----------------------------------------------------------------------------------
+
+static firn_result write_vdb(const firn_cook *cook, const firn_particle_data *data,
+                             const char *path, firn_error *error)
+{
+    static const firn_storage storages[] = {
+        [FIRN_VDB_ATTRIBUTE_FLOAT] = FIRN_STORAGE_FLOAT32,
+        [FIRN_VDB_ATTRIBUTE_INT] = FIRN_STORAGE_INT32,
+        [FIRN_VDB_ATTRIBUTE_VEC3] = FIRN_STORAGE_FLOAT32,
+    };
+    const settings *s = cook->settings;
+    firn_vdb_attribute attributes[FIRN_COUNT(known)];
+    column columns[FIRN_COUNT(known) + 1] = {{0}};
+    size_t count = 0;
+    firn_result result = FIRN_OK;
+    for (size_t i = 0; i < FIRN_COUNT(known) && result == FIRN_OK; i++) {
+        if (!wants(s, known[i].name) || known[i].vdb < 0)
+            continue;
+        result =
+            convert(&data->points, known[i].name, storages[known[i].vdb], &columns[count], error);
+        attributes[count] =
+            (firn_vdb_attribute){known[i].name, known[i].vdb, columns[count].values};
+        count++;
+    }
+    column position = {0};
+    if (result == FIRN_OK)
+        result = convert(&data->points, "P", FIRN_STORAGE_FLOAT32, &position, error);
+    if (result == FIRN_OK) {
+        firn_vdb_points points = {data->points.count, position.values, count, attributes};
+        firn_vdb_points_def def = s->vdb;
+        def.frame = cook->frame;
+        def.fps = (float)cook->fps;
+        result = firn_vdb_write_points(path, &def, &points, NULL, error);
+    }
+    for (size_t i = 0; i < count; i++)
+        firn_free(columns[i].owned);
+    firn_free(position.owned);
+    return result;
+}
+
+// --- Alembic -------------------------------------------------------------------------------------
+
+static firn_result open_archive(const firn_cook *cook, const char *path, int first_frame, int step,
+                                state *archive, firn_error *error)
+{
+    const settings *s = cook->settings;
+    firn_abc_writer_def def = firn_abc_writer_def_default();
+    def.resumable = s->single_file;
+    def.fps = cook->fps;
+    def.description = cook->version;
+    FIRN_TRY(firn_abc_writer_create(path, &def, &archive->writer, error));
+    firn_abc_points_def points = firn_abc_points_def_default();
+    FIRN_TRY(firn_abc_writer_add_clock(archive->writer, first_frame / cook->fps, step / cook->fps,
+                                       &points.clock, error));
+    firn_abc_param_def declared[FIRN_COUNT(known)];
+    for (size_t i = 0; i < FIRN_COUNT(known); i++)
+        if (known[i].abc >= 0 && wants(s, known[i].name))
+            declared[points.param_count++] =
+                (firn_abc_param_def){known[i].name, (firn_abc_value)known[i].abc, FIRN_ABC_VARYING};
+    points.velocities = wants(s, "v");
+    points.widths = wants(s, "pscale");
+    points.params = declared;
+    FIRN_TRY(firn_abc_writer_add_points(archive->writer, FIRN_ABC_ROOT, "snow", &points,
+                                        &archive->object, error));
+    return firn_abc_writer_begin(archive->writer, &archive->written, error);
+}
+
+/// Everything that one sample needs, with the copies to release.
+typedef struct sample {
+    firn_abc_points_data data;
+    const void *params[FIRN_COUNT(known)];
+    column columns[FIRN_COUNT(known) + 1];
+    size_t count;
+} sample;
+
+static firn_result take(const firn_points *points, const char *name, firn_storage storage,
+                        sample *to, const void **values, firn_error *error)
+{
+    column *place = &to->columns[to->count++];
+    firn_result result = convert(points, name, storage, place, error);
+    *values = place->values;
+    return result;
+}
+
+// Archives have diameters.
+static firn_result take_widths(const firn_points *points, sample *to, firn_error *error)
+{
+    const void *radius = NULL;
+    FIRN_TRY(take(points, "pscale", FIRN_STORAGE_FLOAT32, to, &radius, error));
+    column *place = &to->columns[to->count - 1];
+    float *width = place->owned;
+    if (width == NULL) {
+        width = place->owned = firn_alloc((points->count + 1) * sizeof *width);
+        if (width == NULL)
+            return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot write pscale");
+    }
+    for (size_t i = 0; i < points->count; i++)
+        width[i] = 2.0f * ((const float *)radius)[i];
+    to->data.widths = width;
+    return FIRN_OK;
+}
+
+static firn_result fill_sample(const settings *s, const firn_points *points, sample *to,
+                               firn_error *error)
+{
+    const void *values = NULL;
+    to->data.count = points->count;
+    FIRN_TRY(take(points, "P", FIRN_STORAGE_FLOAT32, to, &values, error));
+    to->data.positions = values;
+    if (wants(s, "v")) {
+        FIRN_TRY(take(points, "v", FIRN_STORAGE_FLOAT32, to, &values, error));
+        to->data.velocities = values;
+    }
+    if (wants(s, "id")) {
+        FIRN_TRY(take(points, "id", FIRN_STORAGE_UINT64, to, &values, error));
+        to->data.ids = values;
+    }
+    if (wants(s, "pscale"))
+        FIRN_TRY(take_widths(points, to, error));
+    size_t count = 0;
+    for (size_t i = 0; i < FIRN_COUNT(known); i++) {
+        if (known[i].abc < 0 || !wants(s, known[i].name))
+            continue;
+        firn_storage storage =
+            known[i].abc == FIRN_ABC_INT ? FIRN_STORAGE_INT32 : FIRN_STORAGE_FLOAT32;
+        FIRN_TRY(take(points, known[i].name, storage, to, &to->params[count++], error));
+    }
+    to->data.params = to->params;
+    return FIRN_OK;
+}
+
+static firn_result put_sample(const firn_cook *cook, state *archive, const firn_particle_data *data,
+                              firn_error *error)
+{
+    sample one;
+    memset(&one, 0, sizeof one);
+    firn_result result = fill_sample(cook->settings, &data->points, &one, error);
+    if (result == FIRN_OK)
+        result = firn_abc_writer_put_points(archive->writer, archive->object, &one.data, error);
+    if (result == FIRN_OK)
+        result = firn_abc_writer_end_frame(archive->writer, error);
+    for (size_t i = 0; i < one.count; i++)
+        firn_free(one.columns[i].owned);
+    return result;
+}
+
+static firn_result write_archive(const firn_cook *cook, const firn_particle_data *data,
+                                 const char *path, firn_error *error)
+{
+    state archive = {0};
+    firn_result result = open_archive(cook, path, cook->frame, 1, &archive, error);
+    if (result == FIRN_OK)
+        result = put_sample(cook, &archive, data, error);
+    if (result == FIRN_OK)
+        return firn_abc_writer_finish(archive.writer, error);
+    firn_abc_writer_destroy(archive.writer);
+    return result;
+}
+
+static bool is_single(const settings *s) { return s->format == FORMAT_ABC && s->single_file; }
+
+static firn_result begin(firn_cook *cook, int *frames, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    *frames = -1;
+    if (!is_single(s))
+        return FIRN_OK;
+    char path[FIRN_PATH_SIZE];
+    FIRN_TRY(firn_cook_output_path(cook, s->name, "abc", false, path, error));
+    if (own->writer == NULL) {
+        if (!cook->resume)
+            FIRN_TRY(firn_abc_writer_forget(path, error));
+        FIRN_TRY(open_archive(cook, path, cook->bake_first, cook->bake_step, own, error));
+    }
+    *frames = (int)own->written;
+    return FIRN_OK;
+}
+
+static firn_result add_frame(firn_cook *cook, const firn_particle_data *data, firn_error *error)
+{
+    state *own = cook->state;
+    uint32_t index = (uint32_t)((cook->frame - cook->bake_first) / cook->bake_step);
+    if (index < own->written)
+        return FIRN_OK; // an earlier run wrote the same
+    if (index > own->written)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "the archive has %u frames; frame %d cannot follow", own->written,
+                         cook->frame);
+    FIRN_TRY(put_sample(cook, own, data, error));
+    own->written++;
+    return FIRN_OK;
+}
+
+static firn_result finish(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    if (own->writer == NULL)
+        return FIRN_OK;
+    char path[FIRN_PATH_SIZE];
+    FIRN_TRY(firn_cook_output_path(cook, s->name, "abc", false, path, error));
+    firn_result result = firn_abc_writer_finish(own->writer, error);
+    own->writer = NULL;
+    own->written = 0;
+    return result == FIRN_OK ? firn_cook_wrote(cook, path, error) : result;
+}
+
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    typedef firn_result write_file(const firn_cook *cook, const firn_particle_data *data,
+                                   const char *path, firn_error *error);
+    static const struct {
+        const char *extension;
+        write_file *write;
+    } formats[] = {[FORMAT_ABC] = {"abc", write_archive},
+                   [FORMAT_BGEO] = {"bgeo", write_bgeo},
+                   [FORMAT_BGEO_GZ] = {"bgeo.gz", write_bgeo},
+                   [FORMAT_VDB] = {"vdb", write_vdb}};
+    const settings *s = cook->settings;
+    const firn_particle_data *data = firn_cook_input(cook, "particles", 0)->particles;
+    if (is_single(s))
+        return add_frame(cook, data, error);
+    char path[FIRN_PATH_SIZE];
+    FIRN_TRY(firn_cook_output_path(cook, s->name, formats[s->format].extension, true, path, error));
+    FIRN_TRY(formats[s->format].write(cook, data, path, error));
+    return firn_cook_wrote(cook, path, error);
+}
+
+static const firn_node_input inputs[] = {
+    {"particles", FIRN_KIND_PARTICLES, false, true, "What to write"},
+};
+
+const firn_node_type firn_node_write_particles = {
+    .size = sizeof(firn_node_type),
+    .name = "write_particles",
+    .label = "Write particles",
+    .category = "Files",
+    .help = "Writes particles as Alembic, Houdini geometry or VDB points.",
+    .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
+    .rows = rows,
+    .row_count = FIRN_COUNT(rows),
+    .settings_size = sizeof(settings),
+    .neutral = "vdb_thread_count",
+    .inputs = inputs,
+    .input_count = FIRN_COUNT(inputs),
+    .output = FIRN_KIND_NONE,
+    .time_dependent = true,
+    .reset = reset,
+    .check = check,
+    .state_size = sizeof(state),
+    .cook = cook,
+    .release = release,
+    .begin = begin,
+    .finish = finish,
+};

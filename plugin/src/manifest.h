@@ -1,0 +1,24 @@
+/// The manifest of a cache while it is written.
+#ifndef FIRN_MANIFEST_H
+#define FIRN_MANIFEST_H
+
+#include "firn/cache.h"
+
+firn_result firn_manifest_create(const firn_graph *graph, uint64_t hash, firn_manifest **manifest,
+                                 firn_error *error);
+
+/// Copies; replaces what there is about the frame. Files keep node and name only by value.
+firn_result firn_manifest_put_frame(firn_manifest *manifest, const firn_cache_frame *frame,
+                                    firn_error *error);
+firn_result firn_manifest_put_file(firn_manifest *manifest, const firn_cache_file *file,
+                                   firn_error *error);
+void firn_manifest_drop_frame(firn_manifest *manifest, int frame);
+const firn_cache_frame *firn_manifest_find(const firn_manifest *manifest, int frame);
+firn_result firn_manifest_write(const firn_manifest *manifest, const char *folder,
+                                firn_error *error);
+
+/// Size and checksum of a file as it is on disk.
+firn_result firn_cache_stamp(const char *path, uint64_t *size, uint64_t *checksum,
+                             firn_error *error);
+
+#endif

@@ -1,0 +1,38 @@
+# Tests of plugin/src and plugin/nodes: they see private headers.
+if(NOT FIRN_VDB)
+    return()
+endif()
+find_library(JANSSON_LIBRARY jansson REQUIRED)
+
+function(firn_graph_test name)
+    firn_test(graph_${name} SOURCES unit/${name}.c unit/graph_fixture.c
+        LIBRARIES firn_graph ${JANSSON_LIBRARY} LABELS asan TIMEOUT 300)
+    target_include_directories(graph_${name} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/src)
+    add_dependencies(graph_${name} firn-vdb-helper)
+endfunction()
+
+foreach(part graph scene_file scene_lines value cache colliders_from_files)
+    firn_graph_test(${part})
+endforeach()
+
+# The shared library exports what the headers declare, and nothing else.
+add_test(NAME graph_exports
+    COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/scripts/check_exports.py
+        $<TARGET_FILE:firn_shared> ${PROJECT_SOURCE_DIR})
+
+# libFuzzer with FIRN_FUZZ and clang; otherwise the corpus is replayed.
+add_executable(fuzz_scene fuzz/fuzz_scene.c)
+target_link_libraries(fuzz_scene PRIVATE firn_flags firn_graph)
+set(corpus ${PROJECT_SOURCE_DIR}/tests/fixtures/fuzz_scene)
+if(FIRN_FUZZ)
+    target_link_options(fuzz_scene PRIVATE -fsanitize=fuzzer)
+    set(found ${PROJECT_BINARY_DIR}/tests/found_scene)
+    file(MAKE_DIRECTORY ${found})
+    add_test(NAME fuzz_scene
+        COMMAND fuzz_scene -max_total_time=10 -rss_limit_mb=1024 -timeout=5 -max_len=65536
+            ${found} ${corpus})
+else()
+    target_sources(fuzz_scene PRIVATE fuzz/replay_corpus.c)
+    add_test(NAME fuzz_scene COMMAND fuzz_scene ${corpus})
+endif()
+set_tests_properties(fuzz_scene PROPERTIES LABELS asan TIMEOUT 60)
