@@ -118,7 +118,8 @@ uint64_t firn_hash64(const void *bytes, size_t size, uint64_t seed)
         hash = mix(hash ^ word, 0xE7037ED1A0B428DBu) + 0x8EBC6AF09C88C6E3u;
     }
     uint64_t tail = 0;
-    memcpy(&tail, at, size);
+    if (size > 0)
+        memcpy(&tail, at, size);
     return mix(hash ^ tail, 0x589965CC75374CC3u);
 }
 

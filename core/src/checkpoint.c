@@ -18,7 +18,7 @@ typedef struct checkpoint_header {
     uint32_t header_size;
     uint64_t total_size; // bytes of the whole checkpoint
     uint64_t layout;     // hash of the channel layout
-    uint64_t checksum;   // of everything after the header
+    uint64_t checksum;   // of everything else
     // What the simulation must share.
     float cell_size;
     int32_t kernel, transfer, integrator;
@@ -140,23 +140,31 @@ static void memory_sink(void *user, const void *bytes, size_t size)
 uint64_t firn_sim_hash(const firn_sim *sim)
 {
     uint64_t hash = firn_hash64(&sim->time, sizeof sim->time, (uint64_t)sim->substep);
+    hash = firn_hash64(&sim->particles.next_id, sizeof sim->particles.next_id, hash);
     write_body(sim, hash_sink, &hash);
     return hash;
 }
 
-static uint64_t checksum_of(const firn_sim *sim)
+static uint64_t header_checksum(checkpoint_header h)
 {
-    uint64_t hash = 0;
+    h.checksum = 0;
+    return firn_hash64(&h, sizeof h, 0);
+}
+
+static checkpoint_header make_checked_header(const firn_sim *sim)
+{
+    checkpoint_header h = make_header(sim);
+    uint64_t hash = header_checksum(h);
     write_body(sim, hash_sink, &hash);
-    return hash;
+    h.checksum = hash;
+    return h;
 }
 
 firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *error)
 {
     firn_file_writer *file = NULL;
     FIRN_TRY(firn_file_create(path, &file, error));
-    checkpoint_header header = make_header(sim);
-    header.checksum = checksum_of(sim);
+    checkpoint_header header = make_checked_header(sim);
     firn_file_write(file, &header, sizeof header);
     write_body(sim, file_sink, file);
     return firn_file_commit(file, error);
@@ -164,8 +172,7 @@ firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *err
 
 firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size, firn_error *error)
 {
-    checkpoint_header header = make_header(sim);
-    header.checksum = checksum_of(sim);
+    checkpoint_header header = make_checked_header(sim);
     *size = 0;
     *bytes = firn_alloc(header.total_size);
     if (*bytes == NULL)
@@ -229,10 +236,10 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
     return FIRN_OK;
 }
 
-// Sums up the body piece by piece, as write_body has written it.
-static uint64_t body_checksum(const firn_sim *sim, const checkpoint_header *h, cursor c)
+// Goes through the pieces as write_body has written them.
+static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h, cursor c)
 {
-    uint64_t hash = 0;
+    uint64_t hash = header_checksum(*h);
     for (int i = 0; i < sim->particles.channel_count; i++)
         hash = firn_hash64(take(&c, h->count * 4), h->count * 4, hash);
     hash = firn_hash64(take(&c, h->count), h->count, hash);
@@ -269,6 +276,24 @@ static bool materials_are_sound(const uint8_t *material, const checkpoint_header
     return true;
 }
 
+// A source that was removed since cannot come back.
+static firn_result check_sources(const firn_sim *sim, const checkpoint_header *h, cursor c,
+                                 firn_error *error)
+{
+    c.at = c.end - (size_t)h->source_count * sizeof(saved_source);
+    const firn_source *sources = sim->sources.data;
+    for (int i = 0; i < h->source_count; i++) {
+        saved_source saved;
+        memcpy(&saved, take(&c, sizeof saved), sizeof saved);
+        if (saved.alive != 0 && !sources[i].alive)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "%s was saved before source %d was removed; add the source again, "
+                             "in a new simulation",
+                             c.name, i + 1);
+    }
+    return FIRN_OK;
+}
+
 static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
 {
     firn_particles *p = &sim->particles;
@@ -290,6 +315,10 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
         sources[i].begun = saved.begun;
         sources[i].emitted = saved.emitted;
         sources[i].started = saved.started != 0;
+        if (sources[i].alive && saved.alive == 0) {
+            firn_source_close(&sources[i]);
+            sources[i].alive = false;
+        }
     }
     p->count = h->count;
     p->next_id = h->next_id;
@@ -312,7 +341,7 @@ static firn_result load(firn_sim *sim, cursor c, firn_error *error)
                          c.name, size);
     memcpy(&h, bytes, sizeof h);
     FIRN_TRY(check_header(sim, &h, size, c.name, error));
-    if (body_checksum(sim, &h, c) != h.checksum)
+    if (checksum_of(sim, &h, c) != h.checksum)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: its checksum does not match; use an earlier checkpoint",
                          c.name);
@@ -327,6 +356,7 @@ static firn_result load(firn_sim *sim, cursor c, firn_error *error)
     if (!sound)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: blocks, materials or time make no sense", c.name);
+    FIRN_TRY(check_sources(sim, &h, c, error));
     FIRN_TRY(firn_particles_reserve(&sim->particles, h.count, error));
     FIRN_TRY(firn_array_reserve(&sim->budget, &sim->new_keys, h.count - h.sorted_count,
                                 sizeof(uint64_t), error));

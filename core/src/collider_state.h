@@ -91,7 +91,7 @@ static inline firn_vec3 firn_frame_to_local(const firn_frame *frame, firn_vec3 w
 }
 
 /// Distance (m) to a surface that deforms, with its offset, at share gamma between its keys,
-/// method.md (8).
+/// method.md section 6.
 firn_distance firn_deforming_distance(const firn_collider *collider, float gamma, firn_vec3 world);
 
 /// Velocity (m/s) of the collider at a point of world space at the end of the substep.

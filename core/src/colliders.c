@@ -1,3 +1,5 @@
+#include "colliders.h"
+
 #include "collider_state.h"
 
 #include <string.h>

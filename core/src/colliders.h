@@ -1,4 +1,4 @@
-/// Contact of snow with solids: the two collision passes of the method, method.md (8).
+/// Contact of snow with solids: the two collision passes of the method, method.md section 6.
 ///
 /// A firn_colliders is prepared for one substep; after that it is read-only, so that any number of
 /// threads may ask it. All positions and velocities are in world space.

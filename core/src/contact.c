@@ -1,4 +1,4 @@
-/// The two collision passes, method.md (8).
+/// The two collision passes, method.md (15) and (16).
 #include "collider_state.h"
 
 // Slower impacts (m/s) give nothing back: snow at rest must not hum.

@@ -1,22 +1,15 @@
 /// Chooses the kernels that fit the machine.
 #include "kernels.h"
+#include "simd.h"
 
 #include <string.h>
 
-extern const firn_kernels firn_kernels_scalar, firn_kernels_baseline;
-#ifdef FIRN_X86
-extern const firn_kernels firn_kernels_avx2, firn_kernels_avx512;
-#endif
+#define DECLARE(isa) extern const firn_kernels firn_kernels_##isa;
+#define LIST(isa) &firn_kernels_##isa,
 
-// Slowest first, so that the last one that the machine can run is the best.
-static const firn_kernels *const tables[] = {
-    &firn_kernels_scalar,
-    &firn_kernels_baseline,
-#ifdef FIRN_X86
-    &firn_kernels_avx2,
-    &firn_kernels_avx512,
-#endif
-};
+FIRN_EVERY_ISA(DECLARE)
+
+static const firn_kernels *const tables[] = {FIRN_EVERY_ISA(LIST)};
 
 const firn_kernels *firn_kernels_at(int index)
 {

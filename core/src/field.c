@@ -14,8 +14,10 @@
 // clang-format off
 static const firn_param field_params[] = {
     {ROW(voxel_size), FIRN_FLOAT, {0.02}, 1e-5, 100, "m", "Edge of a voxel of the volume"},
-    {ROW(kernel), FIRN_CHOICE, {FIRN_KERNEL_QUADRATIC}, 0, 1, "", "B-spline that spreads a particle", .choices = "quadratic|cubic"},
-    {ROW(filter_width), FIRN_FLOAT, {0}, 0, 1000, "m", "One unit of the kernel, a voxel at least; 0 takes the larger of voxel and cell"},
+    {ROW(kernel), FIRN_CHOICE, {FIRN_KERNEL_QUADRATIC}, 0, 1, "",
+     "B-spline that spreads a particle", .choices = "quadratic|cubic"},
+    {ROW(filter_width), FIRN_FLOAT, {0}, 0, 1000, "m",
+     "One unit of the kernel, a voxel at least; 0 takes the larger of voxel and cell"},
     {ROW(velocity), FIRN_BOOL, {1}, 0, 1, "", "Also make the velocity"},
     {ROW(compaction), FIRN_BOOL, {1}, 0, 1, "", "Also make the compaction"},
     {ROW(thread_count), FIRN_INT, {0}, 0, 1024, "", "Number of threads; 0 uses every core"},

@@ -1,4 +1,4 @@
-/// Grid to particles: velocities, deformation, contact and positions, method.md (7)-(10).
+/// Grid to particles: velocities, deformation, contact and positions, method.md (11)-(16).
 #include "isa.h"
 #include "lanes.h"
 #include "stencil.h"
@@ -17,7 +17,6 @@ static inline firn_block_limits no_limits(void)
 
 static inline void widen(firn_block_limits *limits, firn_block_limits other)
 {
-    // Written so that a NaN gets through and is noticed.
     limits->speed2 = limits->speed2 > other.speed2 ? limits->speed2 : other.speed2;
     limits->wave2 = limits->wave2 > other.wave2 ? limits->wave2 : other.wave2;
     limits->low = limits->low < other.low ? limits->low : other.low;
@@ -30,7 +29,10 @@ static inline firn_block_limits group_limits(const firn_pass *pass, size_t first
     firn_snow_moduli moduli = moduli_load(pass, first, n);
     firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 1.0f);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
+    // A velocity or place that is no number counts as infinitely fast: comparisons would lose it.
     firn_fx speed2 = v.x * v.x + v.y * v.y + v.z * v.z;
+    firn_fx size2 = speed2 + (u.x * u.x + u.y * u.y + u.z * u.z);
+    speed2 = firn_fx_select(size2 < INFINITY, speed2, firn_fx_set(INFINITY));
     // c^2 = (lambda + 2 mu) / rho of the hardened snow, method.md (17); volume changes cancel.
     firn_fx wave2 = (moduli.lambda + 2.0f * moduli.mu) * volume / mass;
     return (firn_block_limits){
@@ -57,7 +59,7 @@ FIRN_INLINE firn_fm3 gradient_of(firn_takings *takings)
     return (firn_fm3){{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
 }
 
-// F_E and J_P, method.md (11)-(13).
+// F_E and J_P, method.md (12) and (13).
 FIRN_INLINE void update_deformation(const firn_pass *pass, size_t first, int n, firn_fm3 gradient)
 {
     const firn_materials *m = pass->materials;

@@ -16,6 +16,10 @@ static float notable_mass(const firn_sim *sim)
     return NOTABLE_SHARE * (float)(mass / (double)sim->particles.count);
 }
 
+// A node that gets less than this at the very edge of a kernel, kg, is taken for empty: the inverse
+// of its mass would overflow.
+#define LEAST_MASS 1e-30f
+
 // v* = v + dt (f / m + g), method.md (8). With APIC the stress impulse is in the momentum already.
 static void accelerate_block(const firn_sim *sim, size_t b, float dt)
 {
@@ -24,7 +28,7 @@ static void accelerate_block(const firn_sim *sim, size_t b, float dt)
     bool split = !firn_sim_is_apic(sim) || firn_sim_is_implicit(sim);
     float *old = split ? firn_grid_nodes(&sim->grid, FIRN_NODE_OLD, b) : NULL;
     for (int n = 0; n < FIRN_BLOCK_FLOATS; n += 4) {
-        float mass = velocity[n + 3];
+        float mass = velocity[n + 3] = velocity[n + 3] <= LEAST_MASS ? 0.0f : velocity[n + 3];
         float inverse = mass > 0.0f ? 1.0f / mass : 0.0f;
         float there = mass > 0.0f ? 1.0f : 0.0f;
         float v[3] = {inverse * velocity[n], inverse * velocity[n + 1], inverse * velocity[n + 2]};

@@ -1,4 +1,4 @@
-/// The stress Hessian of the semi-implicit step as a matrix-free product, method.md (19)-(21).
+/// The stress Hessian of the semi-implicit step as a matrix-free product, method.md (18)-(20).
 #include "isa.h"
 #include "lanes.h"
 #include "stencil.h"

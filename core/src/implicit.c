@@ -197,7 +197,8 @@ static firn_solve iterate(const solving *s)
             break;
         rr = for_blocks(s, advance, (float)alpha);
     }
-    return (firn_solve){.iterations = i, .residual = sqrt(rr / s->mass), .converged = rr <= goal};
+    double residual = s->mass > 0.0 ? sqrt(rr / s->mass) : 0.0;
+    return (firn_solve){.iterations = i, .residual = residual, .converged = rr <= goal};
 }
 
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)

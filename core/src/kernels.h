@@ -69,11 +69,11 @@ typedef struct firn_kernels {
     /// Adds mass, momentum and force of a block's particles to the nodes; blocks of one color may
     /// run at the same time.
     void (*to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
-    /// Moves a block's particles with the new node velocities, method.md (7)-(10).
+    /// Moves a block's particles with the new node velocities, method.md (11)-(16).
     void (*to_particles)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
     /// The limits without moving anything.
     void (*measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
-    /// Finds the volume of particles that have none from the mass on the nodes, method.md (2).
+    /// Finds the volume of particles that have none from the mass on the nodes, method.md (23).
     void (*find_volumes)(const firn_pass *pass, const firn_block *block);
     /// Fills the cache for the Hessian product.
     void (*prepare_hessian)(const firn_pass *pass, const firn_block *block);

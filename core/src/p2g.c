@@ -1,4 +1,4 @@
-/// Particles to grid: mass, momentum and stress, method.md (1) and (3).
+/// Particles to grid: mass, momentum and stress, method.md (6) and (7).
 #include "isa.h"
 #include "lanes.h"
 #include "stencil.h"
@@ -24,7 +24,7 @@ FIRN_INLINE void columns_from_lanes(float (*out)[FIRN_LANES][4], firn_fm3 a)
         nodes_from_lanes(out[column], a.m[column], a.m[3 + column], a.m[6 + column], zero);
 }
 
-// Stress of the group, method.md (6), and its share in the sums.
+// Stress of the group, method.md (10), and its share in the sums.
 FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_lane_sums *sums)
 {
     const float *jp_channel = firn_channel_of(pass->particles, FIRN_JP) + first;

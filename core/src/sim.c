@@ -1,7 +1,8 @@
-#include "sim_state.h"
+#include "firn/sim.h"
 
 #include "defs.h"
 #include "sim_defs.h"
+#include "sim_state.h"
 #include "threads.h"
 
 #include <math.h>
@@ -105,6 +106,7 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->node_limits,
                             &sim->partial,
                             &sim->snapshot.material,
+                            &sim->snapshot.new_keys,
                             &sim->snapshot.blocks,
                             &sim->snapshot.sources};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
@@ -207,7 +209,8 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
                                 firn_error *error)
 {
     FIRN_TRY(firn_source_check(def, error));
-    if (def->material.index1 > (uint32_t)sim->materials.count)
+    bool stale = def->material.index1 > 0 && def->material.generation != 1;
+    if (stale || def->material.index1 > (uint32_t)sim->materials.count)
         return firn_fail(error, FIRN_ERR_STALE,
                          "the source names material %u, but the simulation has %d; add the "
                          "material first",

@@ -26,8 +26,9 @@ typedef enum firn_stage {
 /// What a retry goes back to.
 typedef struct firn_snapshot {
     firn_array channel[FIRN_CHANNEL_MAX];
-    firn_array material, blocks, sources;
-    size_t count, block_count;
+    firn_array material, new_keys, blocks, sources;
+    size_t count, sorted_count, block_count;
+    bool volumes_missing;
     uint32_t next_id;
     int64_t substep;
     double time;
@@ -96,7 +97,7 @@ void firn_transfer_prepare_hessian(firn_sim *sim, float dt);
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
                                  firn_node_field output);
 
-/// grid_update.c: forces and gravity become velocities, colliders are met, method.md (8), (15).
+/// grid_update.c: forces and gravity become velocities, colliders are met, method.md (8) and (15).
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
 /// The grid pass of the collisions alone, over velocities that a solve has changed.
 firn_node_limits firn_grid_collide(firn_sim *sim);

@@ -23,10 +23,16 @@ typedef struct sorting {
     size_t chunk_count; // of the counting
 } sorting;
 
+// Whole blocks in a distance of u cells; what is no number, or too far for an integer, counts as
+// out of range.
+static int32_t whole_blocks(float u)
+{
+    return fabsf(u) < 4.0f * FIRN_COORD_LIMIT ? (int32_t)floorf(0.25f * u) : 2 * FIRN_COORD_LIMIT;
+}
+
 static firn_coord shift_of(const float *const u[3], size_t p)
 {
-    firn_coord shift = {(int32_t)floorf(0.25f * u[0][p]), (int32_t)floorf(0.25f * u[1][p]),
-                        (int32_t)floorf(0.25f * u[2][p])};
+    firn_coord shift = {whole_blocks(u[0][p]), whole_blocks(u[1][p]), whole_blocks(u[2][p])};
     return shift;
 }
 
@@ -114,6 +120,8 @@ static void rank_keys(firn_grid *grid, int32_t *places)
 {
     uint64_t *keys = grid->keys.data;
     size_t count = grid->map.count;
+    if (count == 0)
+        return;
     uint64_t *sorted = (uint64_t *)(places + 2 * ((count + 1) / 2));
     memcpy(sorted, keys, count * sizeof *keys);
     qsort(sorted, count, sizeof *sorted, compare_keys);
@@ -295,7 +303,10 @@ static firn_result prepare(sorting *s, firn_array *blocks, firn_error *error)
     FIRN_TRY(firn_block_map_clear(&grid->map, budget, 2 * grid->block_count, error));
     FIRN_TRY(find_destinations(s, error));
     FIRN_TRY(rank_destinations(s, error));
-    FIRN_TRY(firn_array_claim(budget, blocks, s->key_count + 1, sizeof(firn_block), error));
+    // Never fewer than before: a snapshot of the blocks must find room when it is brought back.
+    size_t held = grid->blocks.bytes / sizeof(firn_block);
+    size_t wanted = s->key_count + 1 > held ? s->key_count + 1 : held;
+    FIRN_TRY(firn_array_claim(budget, blocks, wanted, sizeof(firn_block), error));
     firn_block *list = blocks->data;
     const uint64_t *keys = grid->keys.data;
     for (size_t b = 0; b < s->key_count; b++)

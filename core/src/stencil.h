@@ -22,7 +22,7 @@ typedef struct firn_stencils {
     float wz[FIRN_LANES][4], sz[FIRN_LANES][4];     // along z, one particle after the other
 } firn_stencils;
 
-/// Weights and slopes along one axis, method.md (4) and (5); t is the fraction of the position.
+/// Weights and slopes along one axis, method.md (2) and (5); t is the fraction of the position.
 /// With moments the slopes are the weights times the distance to the node, as APIC takes them;
 /// otherwise they are the derivatives of the weights.
 FIRN_INLINE void axis_weights(firn_fx t, int order, bool moments, float cells_per_meter,

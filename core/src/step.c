@@ -64,7 +64,7 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
 static firn_result arrange(attempt *a, firn_error *error)
 {
     firn_sim *sim = a->sim;
-    bool drifted = sim->extremes.low < DRIFT_LOW || sim->extremes.high >= DRIFT_HIGH;
+    bool drifted = !(sim->extremes.low >= DRIFT_LOW && sim->extremes.high < DRIFT_HIGH);
     bool sorting = sim->must_sort || drifted || sim->since_sort >= SORT_INTERVAL;
     if (sorting)
         FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
@@ -176,20 +176,27 @@ static void finish_substep(attempt *a, double dt, int rejected)
     stats->bytes = sim->budget.used;
 }
 
+static firn_result check_speed(const firn_sim *sim, firn_error *error)
+{
+    if (sim->extremes.speed2 <= sim->def.speed_limit * sim->def.speed_limit)
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_DIVERGED,
+                     "the simulation diverged at %.6f s: a particle moves at %g m/s, beyond the "
+                     "speed limit of %g m/s; use smaller steps (dt_max, wave_cfl) or softer snow",
+                     sim->time, sqrt((double)sim->extremes.speed2), (double)sim->def.speed_limit);
+}
+
 static firn_result substep(attempt *a, firn_error *error)
 {
     firn_sim *sim = a->sim;
     memset(sim->stats.seconds, 0, sizeof sim->stats.seconds);
     a->mark = firn_seconds();
+    // Once before the sort, which would take a particle that flew out of the domain for one that
+    // left it, and once after it for the particles that are new.
+    FIRN_TRY(check_speed(sim, error));
     FIRN_TRY(emit(a, error));
     FIRN_TRY(arrange(a, error));
-    if (!(sim->extremes.speed2 <= sim->def.speed_limit * sim->def.speed_limit))
-        return firn_fail(error, FIRN_ERR_DIVERGED,
-                         "the simulation diverged at %.6f s: a particle moves at %g m/s, beyond "
-                         "the speed limit of %g m/s; use smaller steps (dt_max, wave_cfl) or "
-                         "softer snow",
-                         sim->time, sqrt((double)sim->extremes.speed2),
-                         (double)sim->def.speed_limit);
+    FIRN_TRY(check_speed(sim, error));
     double dt = choose_dt(a);
     for (int rejected = 0;; rejected++) {
         if (try_substep(a, (float)dt)) {
@@ -214,6 +221,7 @@ static firn_result run(attempt *a, firn_error *error)
     a->ceiling = (double)sim->def.dt_max;
     sim->must_sort = true;
     sim->warm = false;
+    sim->extremes = (firn_block_limits){.speed2 = 0.0f};
     while (sim->time < a->end) {
         FIRN_TRY(substep(a, error));
         if (sim->progress != NULL && !sim->progress(&sim->stats, sim->progress_user))
@@ -238,16 +246,27 @@ static firn_result take_snapshot(firn_sim *sim, firn_error *error)
     for (int c = 0; c < p->channel_count; c++)
         FIRN_TRY(copy_array(sim, &s->channel[c], &p->channel[c], p->count * sizeof(float), error));
     FIRN_TRY(copy_array(sim, &s->material, &p->material, p->count, error));
+    FIRN_TRY(copy_array(sim, &s->new_keys, &sim->new_keys,
+                        (p->count - sim->sorted_count) * sizeof(uint64_t), error));
     FIRN_TRY(copy_array(sim, &s->blocks, &sim->grid.blocks,
                         sim->grid.block_count * sizeof(firn_block), error));
     FIRN_TRY(copy_array(sim, &s->sources, &sim->sources,
                         (size_t)sim->source_count * sizeof(firn_source), error));
     s->count = p->count;
+    s->sorted_count = sim->sorted_count;
+    s->volumes_missing = sim->volumes_missing;
     s->block_count = sim->grid.block_count;
     s->next_id = p->next_id;
     s->substep = sim->substep;
     s->time = sim->time;
     return FIRN_OK;
+}
+
+static void restore_array(firn_array *to, const firn_array *from, size_t bytes)
+{
+    FIRN_ASSERT(bytes <= to->bytes);
+    if (bytes > 0)
+        memcpy(to->data, from->data, bytes);
 }
 
 // Every array is at least as large as when the snapshot was taken, so this cannot fail.
@@ -256,11 +275,14 @@ static void restore_snapshot(firn_sim *sim)
     const firn_snapshot *s = &sim->snapshot;
     firn_particles *p = &sim->particles;
     for (int c = 0; c < p->channel_count; c++)
-        memcpy(p->channel[c].data, s->channel[c].data, s->count * sizeof(float));
-    memcpy(p->material.data, s->material.data, s->count);
-    memcpy(sim->grid.blocks.data, s->blocks.data, s->block_count * sizeof(firn_block));
-    memcpy(sim->sources.data, s->sources.data, (size_t)sim->source_count * sizeof(firn_source));
-    p->count = sim->sorted_count = s->count;
+        restore_array(&p->channel[c], &s->channel[c], s->count * sizeof(float));
+    restore_array(&p->material, &s->material, s->count);
+    restore_array(&sim->new_keys, &s->new_keys, (s->count - s->sorted_count) * sizeof(uint64_t));
+    restore_array(&sim->grid.blocks, &s->blocks, s->block_count * sizeof(firn_block));
+    restore_array(&sim->sources, &s->sources, (size_t)sim->source_count * sizeof(firn_source));
+    p->count = s->count;
+    sim->sorted_count = s->sorted_count;
+    sim->volumes_missing = s->volumes_missing;
     p->next_id = s->next_id;
     sim->grid.block_count = s->block_count;
     sim->substep = s->substep;
@@ -275,10 +297,6 @@ firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error)
                          "cannot step by %g s; the time must be above zero and below 1e6 s",
                          seconds);
     attempt a = {.sim = sim, .begin = sim->time, .end = sim->time + seconds, .shrink = 1.0};
-    // New particles are put into blocks first, so that the snapshot has no loose ends.
-    a.mark = firn_seconds();
-    FIRN_TRY(emit(&a, error));
-    FIRN_TRY(firn_sim_sort(sim, error));
     if (sim->def.retries > 0)
         FIRN_TRY(take_snapshot(sim, error));
     firn_result result = run(&a, error);

@@ -39,6 +39,9 @@ static void add_sums(firn_sim *sim)
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
     firn_step_stats *stats = &sim->stats;
     stats->kinetic = stats->elastic = stats->potential = 0.0;
+    stats->mean_jp = stats->min_jp = 1.0;
+    if (sim->particles.count == 0)
+        return;
     stats->min_jp = (double)FIRN_NO_JP;
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         const firn_block_sums *s = &sums[b];
@@ -80,9 +83,8 @@ static void add_limits(firn_sim *sim)
     const firn_block_limits *limits = sim->limits.data;
     firn_block_limits all = {.speed2 = 0.0f, .wave2 = 0.0f, .low = 0.0f, .high = 0.0f};
     for (size_t b = 0; b < sim->grid.block_count; b++) {
-        // Negated comparisons let a NaN through.
-        all.speed2 = !(limits[b].speed2 <= all.speed2) ? limits[b].speed2 : all.speed2;
-        all.wave2 = !(limits[b].wave2 <= all.wave2) ? limits[b].wave2 : all.wave2;
+        all.speed2 = limits[b].speed2 > all.speed2 ? limits[b].speed2 : all.speed2;
+        all.wave2 = limits[b].wave2 > all.wave2 ? limits[b].wave2 : all.wave2;
         all.low = limits[b].low < all.low ? limits[b].low : all.low;
         all.high = limits[b].high > all.high ? limits[b].high : all.high;
     }

@@ -190,55 +190,56 @@ static firn_result set(firn_sim_def *def, const char *name, const char *text, fi
     return firn_param_parse(firn_params_find(firn_sim_params(), name), def, text, error);
 }
 
-static int run_bench(int count, char **values)
+/// The words of the command line; what is left out has a default.
+typedef struct bench_words {
+    const char *particles, *kernel, *transfer, *integrator, *threads, *steps, *retries, *isa, *json;
+} bench_words;
+
+#define ROW(field) offsetof(bench_words, field)
+
+static const firn_option options[] = {
+    {"--particles", "N", "about this many particles (300000)", ROW(particles)},
+    {"--kernel", "NAME", "quadratic or cubic", ROW(kernel)},
+    {"--transfer", "NAME", "apic or flip", ROW(transfer)},
+    {"--integrator", "NAME", "explicit or implicit", ROW(integrator)},
+    {"--threads", "N", "threads to use (1)", ROW(threads)},
+    {"--steps", "N", "substeps in each of five timed rounds (20)", ROW(steps)},
+    {"--retries", "N", "above 0 the copy of the state is kept and counted (0)", ROW(retries)},
+    {"--isa", "NAME", "scalar, baseline, avx2 or avx512", ROW(isa)},
+    {"--json", NULL, "one JSON object instead of a table", ROW(json)},
+};
+
+static int run_bench(const void *memory, const firn_words *rest)
 {
-    const char *particles = "300000", *steps = "20", *threads = "1", *json = NULL, *help = NULL;
-    const char *kernel = NULL, *transfer = NULL, *integrator = NULL, *isa = NULL, *retries = "0";
-    const firn_option options[] = {
-        {"--particles", "N", "about this many particles (300000)", &particles},
-        {"--kernel", "NAME", "quadratic or cubic", &kernel},
-        {"--transfer", "NAME", "apic or flip", &transfer},
-        {"--integrator", "NAME", "explicit or implicit", &integrator},
-        {"--threads", "N", "threads to use (1)", &threads},
-        {"--steps", "N", "substeps in each of five timed rounds (20)", &steps},
-        {"--retries", "N", "above 0 the copy of the state is kept and counted (0)", &retries},
-        {"--isa", "NAME", "scalar, baseline, avx2 or avx512", &isa},
-        {"--json", NULL, "one JSON object instead of a table", &json},
-        {"--help", NULL, "this text", &help},
-    };
-    int rest_count = 0;
-    if (!firn_options_read("bench", options, FIRN_COUNT(options), count, values, NULL, &rest_count))
-        return FIRN_EXIT_USAGE;
-    if (help != NULL) {
-        printf("Usage: firn bench [OPTIONS]\n\nTimes substeps of a snowball that hits the floor "
-               "at %g m/s, in the middle of the impact.\n\n",
-               (double)IMPACT_SPEED);
-        firn_options_print(options, FIRN_COUNT(options));
-        return FIRN_EXIT_OK;
-    }
+    const bench_words *words = memory;
+    (void)rest;
     bench_request request = {.def = firn_sim_def_default(),
-                             .particles = atof(particles),
-                             .steps = atoi(steps),
-                             .json = json != NULL};
-    if (!(request.particles >= 1.0 && request.particles <= 1e9) || request.steps < 1) {
-        fprintf(stderr, "firn bench: --particles must be 1 to 1e9 and --steps at least 1\n");
-        return FIRN_EXIT_USAGE;
-    }
-    if (isa != NULL)
-        setenv("FIRN_ISA", isa, 1);
+                             .particles = 300000.0,
+                             .steps = 20,
+                             .json = words->json != NULL};
+    if (words->particles != NULL && (!firn_read_number(words->particles, &request.particles) ||
+                                     request.particles < 1.0 || request.particles > 1e9))
+        return firn_usage("bench", "--particles must be 1 to 1e9, not '%s'", words->particles);
+    if (words->steps != NULL && !firn_read_int(words->steps, 1, 1000000, &request.steps))
+        return firn_usage("bench", "--steps must be 1 to 1000000, not '%s'", words->steps);
+    if (words->isa != NULL)
+        setenv("FIRN_ISA", words->isa, 1);
     request.def.cell_size = 0.01f;
-    firn_error error;
-    firn_result result = set(&request.def, "kernel", kernel, &error);
-    if (result == FIRN_OK)
-        result = set(&request.def, "transfer", transfer, &error);
-    if (result == FIRN_OK)
-        result = set(&request.def, "integrator", integrator, &error);
-    if (result == FIRN_OK)
-        result = set(&request.def, "thread_count", threads, &error);
-    if (result == FIRN_OK)
-        result = set(&request.def, "retries", retries, &error);
-    if (result != FIRN_OK)
-        return firn_exit_of(result, &error);
+    const struct {
+        const char *name, *text;
+    } settings[] = {
+        {"kernel", words->kernel},
+        {"transfer", words->transfer},
+        {"integrator", words->integrator},
+        {"thread_count", words->threads != NULL ? words->threads : "1"},
+        {"retries", words->retries != NULL ? words->retries : "0"},
+    };
+    for (size_t i = 0; i < FIRN_COUNT(settings); i++) {
+        firn_error error;
+        firn_result result = set(&request.def, settings[i].name, settings[i].text, &error);
+        if (result != FIRN_OK)
+            return firn_exit_of(result, &error);
+    }
     if (request.def.integrator == FIRN_INTEGRATOR_IMPLICIT)
         request.def.dt_max = 5e-4f;
     return measure_and_print(&request);
@@ -247,5 +248,12 @@ static int run_bench(int count, char **values)
 const firn_command firn_command_bench = {
     .name = "bench",
     .summary = "measures the solver on this machine",
+    .usage = "[OPTIONS]",
+    .about = "Times substeps of a snowball that hits the floor at 5 m/s, in the middle of the\n"
+             "impact: nanoseconds per particle and substep, stage by stage, and memory.",
+    .example = "  firn bench --threads 8\n"
+               "  firn bench --kernel cubic --integrator implicit --json",
+    .own = {options, FIRN_COUNT(options)},
+    .request_size = sizeof(bench_words),
     .run = run_bench,
 };

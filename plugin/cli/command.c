@@ -1,78 +1,215 @@
 #include "command.h"
 
+#include "firn/params.h"
+
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const firn_option *find_option(const firn_option *options, size_t count, const char *name,
-                                      size_t length)
+enum { SUGGEST_MAX = 64 };
+
+static const firn_exit_meaning meanings[] = {
+    {FIRN_EXIT_OK, "done"},
+    {FIRN_EXIT_FAILED, "failed for a reason that has no code of its own"},
+    {FIRN_EXIT_USAGE, "unknown command, option, value or --set name"},
+    {FIRN_EXIT_MEMORY, "out of memory, or over --max-memory"},
+    {FIRN_EXIT_DIVERGED, "the simulation diverged even with the smallest step"},
+    {FIRN_EXIT_MISSING, "a scene or an input file is not there"},
+    {FIRN_EXIT_GRAPH, "the graph is invalid"},
+    {FIRN_EXIT_DISK_FULL, "no room left on the disk"},
+    {FIRN_EXIT_STALE, "the cache was cooked from other settings"},
+    {FIRN_EXIT_LOCKED, "another process writes the same cache"},
+    {FIRN_EXIT_FORMAT, "an input file is damaged or of another kind"},
+    {FIRN_EXIT_INTERRUPTED, "stopped by SIGINT; resume continues"},
+    {FIRN_EXIT_TERMINATED, "stopped by SIGTERM; resume continues"},
+};
+
+static const firn_exit codes[] = {
+    [FIRN_OK] = FIRN_EXIT_OK,
+    [FIRN_ERR_ARGUMENT] = FIRN_EXIT_USAGE,
+    [FIRN_ERR_STALE] = FIRN_EXIT_STALE,
+    [FIRN_ERR_MEMORY] = FIRN_EXIT_MEMORY,
+    [FIRN_ERR_NOT_FOUND] = FIRN_EXIT_MISSING,
+    [FIRN_ERR_IO] = FIRN_EXIT_FAILED,
+    [FIRN_ERR_DISK_FULL] = FIRN_EXIT_DISK_FULL,
+    [FIRN_ERR_FORMAT] = FIRN_EXIT_FORMAT,
+    [FIRN_ERR_UNSUPPORTED] = FIRN_EXIT_FAILED,
+    [FIRN_ERR_DIVERGED] = FIRN_EXIT_DIVERGED,
+    [FIRN_ERR_CANCELLED] = FIRN_EXIT_INTERRUPTED,
+    [FIRN_ERR_TIMEOUT] = FIRN_EXIT_FAILED,
+    [FIRN_ERR_LOCKED] = FIRN_EXIT_LOCKED,
+};
+
+const firn_exit_meaning *firn_exit_at(size_t index)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0)
-            return &options[i];
-    return NULL;
+    return index < FIRN_COUNT(meanings) ? &meanings[index] : NULL;
 }
 
-static bool complain(const char *command, const char *problem, const char *word)
+firn_exit firn_exit_code(firn_result result)
 {
-    fprintf(stderr, "firn %s: %s '%s'; see firn %s --help\n", command, problem, word, command);
-    return false;
-}
-
-bool firn_options_read(const char *command, const firn_option *options, size_t option_count,
-                       int count, char **values, const char **rest, int *rest_count)
-{
-    int limit = *rest_count;
-    *rest_count = 0;
-    for (int i = 0; i < count; i++) {
-        if (strncmp(values[i], "--", 2) != 0) {
-            if (*rest_count == limit)
-                return complain(command, "one word too many:", values[i]);
-            rest[(*rest_count)++] = values[i];
-            continue;
-        }
-        const char *equals = strchr(values[i], '=');
-        size_t length = equals != NULL ? (size_t)(equals - values[i]) : strlen(values[i]);
-        const firn_option *option = find_option(options, option_count, values[i], length);
-        if (option == NULL)
-            return complain(command, "unknown option", values[i]);
-        if (option->what == NULL) {
-            if (equals != NULL)
-                return complain(command, "no value is expected by", values[i]);
-            *option->text = option->name;
-        } else if (equals != NULL) {
-            *option->text = equals + 1;
-        } else if (i + 1 < count) {
-            *option->text = values[++i];
-        } else {
-            return complain(command, "a value is missing after", values[i]);
-        }
-    }
-    return true;
-}
-
-void firn_options_print(const firn_option *options, size_t option_count)
-{
-    for (size_t i = 0; i < option_count; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s %s", options[i].name,
-                 options[i].what != NULL ? options[i].what : "");
-        printf("  %-28s %s\n", left, options[i].help);
-    }
+    return (size_t)result < FIRN_COUNT(codes) ? codes[result] : FIRN_EXIT_FAILED;
 }
 
 int firn_exit_of(firn_result result, const firn_error *error)
 {
-    if (result == FIRN_OK)
-        return FIRN_EXIT_OK;
-    fprintf(stderr, "firn: %s\n", error->message);
-    switch (result) {
-    case FIRN_ERR_ARGUMENT:
-        return FIRN_EXIT_USAGE;
-    case FIRN_ERR_MEMORY:
-        return FIRN_EXIT_MEMORY;
-    case FIRN_ERR_DIVERGED:
-        return FIRN_EXIT_DIVERGED;
-    default:
-        return FIRN_EXIT_FAILED;
+    if (result != FIRN_OK)
+        fprintf(stderr, "firn: %s\n", error->message);
+    return firn_exit_code(result);
+}
+
+int firn_usage(const char *command, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fprintf(stderr, "firn %s: ", command);
+    vfprintf(stderr, format, values);
+    fprintf(stderr, " (see firn %s --help)\n", command);
+    va_end(values);
+    return FIRN_EXIT_USAGE;
+}
+
+const char *firn_suggest(const char *const *known, size_t count, const char *word, char *text,
+                         size_t size)
+{
+    firn_param rows[SUGGEST_MAX] = {0};
+    count = count < SUGGEST_MAX ? count : SUGGEST_MAX;
+    for (size_t i = 0; i < count; i++)
+        rows[i].name = known[i];
+    const char *found = firn_params_suggest((firn_param_table){rows, count}, word);
+    snprintf(text, size, found != NULL ? "; did you mean '%s'?" : "%s", found != NULL ? found : "");
+    return text;
+}
+
+bool firn_read_number(const char *text, double *value)
+{
+    char *end = NULL;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+bool firn_read_int(const char *text, int min, int max, int *value)
+{
+    char *end = NULL;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    *value = (int)number;
+    return end != text && *end == '\0' && errno == 0 && number >= min && number <= max;
+}
+
+// --- Options -------------------------------------------------------------------------------------
+
+static const firn_option *find_option(firn_options table, const char *name, size_t length)
+{
+    for (size_t i = 0; i < table.count; i++)
+        if (strlen(table.rows[i].name) == length && memcmp(table.rows[i].name, name, length) == 0)
+            return &table.rows[i];
+    return NULL;
+}
+
+static bool store(const firn_option *option, void *request, const char *value)
+{
+    char *place = (char *)request + option->offset;
+    if (!option->many) {
+        *(const char **)(void *)place = value;
+        return true;
     }
+    firn_words *words = (firn_words *)(void *)place;
+    if (words->count == FIRN_WORDS_MAX)
+        return false;
+    words->words[words->count++] = value;
+    return true;
+}
+
+static int unknown_option(const firn_command *command, const char *word)
+{
+    const char *known[SUGGEST_MAX];
+    size_t count = 0;
+    char hint[128];
+    for (size_t i = 0; i < command->own.count && count < SUGGEST_MAX; i++)
+        known[count++] = command->own.rows[i].name;
+    for (size_t i = 0; i < command->shared.count && count < SUGGEST_MAX; i++)
+        known[count++] = command->shared.rows[i].name;
+    return firn_usage(command->name, "unknown option '%s'%s", word,
+                      firn_suggest(known, count, word, hint, sizeof hint));
+}
+
+// Reads the option at values[*at] and the word after it where that is its value.
+static int read_option(const firn_command *command, void *request, int count, char **values,
+                       int *at)
+{
+    const char *word = values[*at], *equals = strchr(word, '=');
+    size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    const firn_option *option = find_option(command->own, word, length);
+    if (option == NULL)
+        option = find_option(command->shared, word, length);
+    if (option == NULL)
+        return unknown_option(command, word);
+    const char *value = option->name;
+    if (option->what == NULL && equals != NULL)
+        return firn_usage(command->name, "no value is expected by '%s'", word);
+    if (option->what != NULL && equals == NULL && *at + 1 == count)
+        return firn_usage(command->name, "a value is missing after '%s'", word);
+    if (option->what != NULL)
+        value = equals != NULL ? equals + 1 : values[++*at];
+    if (!store(option, request, value))
+        return firn_usage(command->name, "'%s' is given too often", option->name);
+    return FIRN_EXIT_OK;
+}
+
+static int read_words(const firn_command *command, void *request, int count, char **values,
+                      firn_words *words)
+{
+    for (int i = 0; i < count; i++) {
+        int code = FIRN_EXIT_OK;
+        if (values[i][0] == '-' && values[i][1] != '\0')
+            code = read_option(command, request, count, values, &i);
+        else if (words->count == command->most || words->count == FIRN_WORDS_MAX)
+            code = firn_usage(command->name, "one word too many: '%s'", values[i]);
+        else
+            words->words[words->count++] = values[i];
+        if (code != FIRN_EXIT_OK)
+            return code;
+    }
+    if (words->count < command->least)
+        return firn_usage(command->name, "expected firn %s %s", command->name, command->usage);
+    return FIRN_EXIT_OK;
+}
+
+static void print_options(firn_options table)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", table.rows[i].name,
+                 table.rows[i].what != NULL ? table.rows[i].what : "");
+        printf("  %-26s %s\n", left, table.rows[i].help);
+    }
+}
+
+static void print_help(const firn_command *command)
+{
+    printf("Usage: firn %s %s\n\n%s\n\nOptions:\n", command->name, command->usage, command->about);
+    print_options(command->own);
+    print_options(command->shared);
+    printf("  %-26s %s\n\nFor example:\n%s\n", "--help", "this text", command->example);
+}
+
+int firn_command_run(const firn_command *command, int count, char **values)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(values[i], "--help") == 0) {
+            print_help(command);
+            return FIRN_EXIT_OK;
+        }
+    void *request = firn_alloc_zero(command->request_size);
+    firn_words *words = firn_alloc_zero(sizeof *words);
+    int code = FIRN_EXIT_MEMORY;
+    if (request != NULL && words != NULL)
+        code = read_words(command, request, count, values, words);
+    if (code == FIRN_EXIT_OK)
+        code = command->run(request, words);
+    firn_free(words);
+    firn_free(request);
+    return code;
 }

@@ -1,10 +1,15 @@
+#define _POSIX_C_SOURCE 200809L
 #include "command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const firn_command *const commands[] = {
-    &firn_command_bench,
+    &firn_command_new,  &firn_command_check,    &firn_command_estimate,
+    &firn_command_cook, &firn_command_resume,   &firn_command_wedge,
+    &firn_command_info, &firn_command_describe, &firn_command_bench,
 };
 
 static void print_help(void)
@@ -12,26 +17,63 @@ static void print_help(void)
     printf("Firn %s: snow simulation\n\nUsage: firn COMMAND [OPTIONS]\n\n", FIRN_VERSION);
     for (size_t i = 0; i < FIRN_COUNT(commands); i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\n`firn COMMAND --help` tells about a command.\n");
+    printf("\nA first shot, from an example to files on disk:\n\n"
+           "  firn new snowball_smash -o shot.firn\n"
+           "  firn check shot.firn\n"
+           "  firn estimate shot.firn\n"
+           "  firn cook shot.firn\n\n"
+           "`firn COMMAND --help` tells about a command, with examples. Exit codes:\n\n");
+    for (size_t i = 0; firn_exit_at(i) != NULL; i++)
+        printf("  %3d  %s\n", firn_exit_at(i)->code, firn_exit_at(i)->meaning);
+}
+
+// OpenMP reads its settings when the program is loaded. Threads that wait by spinning stall a
+// machine that others use as well, so the program starts itself once more with a short spin.
+static void wait_politely(char **values)
+{
+    if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL)
+        return;
+    setenv("OMP_WAIT_POLICY", "passive", 1);
+    setenv("GOMP_SPINCOUNT", "2000", 1);
+    execv("/proc/self/exe", values); // without it, all the same but for the spinning
+}
+
+static const firn_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < FIRN_COUNT(commands); i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    return NULL;
 }
 
 int main(int count, char **values)
 {
+    wait_politely(values);
     if (count < 2) {
         print_help();
         return FIRN_EXIT_USAGE;
-    }
-    if (strcmp(values[1], "--help") == 0 || strcmp(values[1], "help") == 0) {
-        print_help();
-        return FIRN_EXIT_OK;
     }
     if (strcmp(values[1], "--version") == 0) {
         printf("firn %s\n", FIRN_VERSION);
         return FIRN_EXIT_OK;
     }
-    for (size_t i = 0; i < FIRN_COUNT(commands); i++)
-        if (strcmp(values[1], commands[i]->name) == 0)
-            return commands[i]->run(count - 2, values + 2);
-    fprintf(stderr, "firn: unknown command '%s'; see firn --help\n", values[1]);
-    return FIRN_EXIT_USAGE;
+    bool help = strcmp(values[1], "help") == 0 || strcmp(values[1], "--help") == 0;
+    if (help && count == 2) {
+        print_help();
+        return FIRN_EXIT_OK;
+    }
+    const char *name = values[help ? 2 : 1];
+    const firn_command *command = find_command(name);
+    if (command == NULL) {
+        const char *known[FIRN_COUNT(commands)];
+        char hint[128];
+        for (size_t i = 0; i < FIRN_COUNT(commands); i++)
+            known[i] = commands[i]->name;
+        fprintf(stderr, "firn: unknown command '%s'%s (see firn --help)\n", name,
+                firn_suggest(known, FIRN_COUNT(commands), name, hint, sizeof hint));
+        return FIRN_EXIT_USAGE;
+    }
+    char *only_help[] = {"--help"};
+    return help ? firn_command_run(command, 1, only_help)
+                : firn_command_run(command, count - 2, values + 2);
 }

@@ -156,6 +156,39 @@ static void assert_file_is(const char *path, const bytes *expected)
     unlink(path);
 }
 
+// What the format puts around the attributes of a file with one point.
+static void add_opening(bytes *b, const float position[3])
+{
+    add(b, "\x7F\x4E\x53\x4A\x62[", 6);
+    add_string(b, "fileversion");
+    add_string(b, "18.5.408");
+    add_string(b, "hasindex");
+    add(b, "\x30", 1);
+    add_string(b, "pointcount");
+    add_small(b, 1);
+    add_string(b, "vertexcount");
+    add_small(b, 0);
+    add_string(b, "primitivecount");
+    add_small(b, 0);
+    add_string(b, "info");
+    add(b, "{", 1);
+    add_string(b, "software");
+    add_string(b, "firn " FIRN_VERSION);
+    add_string(b, "bounds");
+    add(b, "[", 1);
+    for (int i = 0; i < 3; i++) {
+        add_double(b, position[i]);
+        add_double(b, position[i]);
+    }
+    add(b, "]}", 2);
+    add_string(b, "topology");
+    add(b, "[", 1);
+    add_string(b, "pointref");
+    add(b, "[", 1);
+    add_string(b, "indices");
+    add(b, "[]]]", 4);
+}
+
 static void a_modern_file_has_the_bytes_of_the_format(void **state)
 {
     (void)state;
@@ -169,34 +202,7 @@ static void a_modern_file_has_the_bytes_of_the_format(void **state)
     write_file("bytes.bgeo", &points);
 
     bytes b = {.size = 0};
-    add(&b, "\x7F\x4E\x53\x4A\x62[", 6);
-    add_string(&b, "fileversion");
-    add_string(&b, "18.5.408");
-    add_string(&b, "hasindex");
-    add(&b, "\x30", 1);
-    add_string(&b, "pointcount");
-    add_small(&b, 1);
-    add_string(&b, "vertexcount");
-    add_small(&b, 0);
-    add_string(&b, "primitivecount");
-    add_small(&b, 0);
-    add_string(&b, "info");
-    add(&b, "{", 1);
-    add_string(&b, "software");
-    add_string(&b, "firn " FIRN_VERSION);
-    add_string(&b, "bounds");
-    add(&b, "[", 1);
-    for (int i = 0; i < 3; i++) {
-        add_double(&b, position[i]);
-        add_double(&b, position[i]);
-    }
-    add(&b, "]}", 2);
-    add_string(&b, "topology");
-    add(&b, "[", 1);
-    add_string(&b, "pointref");
-    add(&b, "[", 1);
-    add_string(&b, "indices");
-    add(&b, "[]]]", 4);
+    add_opening(&b, position);
     add_string(&b, "attributes");
     add(&b, "[", 1);
     add_string(&b, "pointattributes");

@@ -1,0 +1,20 @@
+/// Cooking a scene from the command line: progress, signals and the exit code.
+#ifndef FIRN_CLI_BAKE_H
+#define FIRN_CLI_BAKE_H
+
+#include "command.h"
+#include "meter.h"
+
+#include "firn/cache.h"
+
+/// Lets SIGINT and SIGTERM stop a bake after its substep with a checkpoint, a second one at once;
+/// SIGUSR1 asks for a checkpoint.
+void firn_signals_catch(void);
+
+/// The signal that asked to stop, or 0.
+int firn_signals_stop(void);
+
+/// Validates the graph and cooks its frames; prints what goes wrong and returns an exit code.
+int firn_bake_run(firn_graph *graph, const firn_bake_def *def, firn_voice voice);
+
+#endif

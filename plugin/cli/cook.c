@@ -1,0 +1,80 @@
+/// `firn cook` and `firn resume`: a scene to files on disk.
+#include "bake.h"
+#include "shot.h"
+
+typedef struct request {
+    firn_shot_words shot;
+    const char *resume, *quiet, *json;
+} request;
+
+#define ROW(field) offsetof(request, field)
+
+static const firn_option options[] = {
+    {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
+    {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
+    {"--resume", NULL, "keeps what is there and whole, cooks the rest", ROW(resume)},
+};
+
+static int cook(const request *own, const char *path, bool resume)
+{
+    firn_graph *graph = NULL;
+    int code = firn_shot_load(resume ? "resume" : "cook", path, &own->shot, &graph);
+    if (code != FIRN_EXIT_OK)
+        return code;
+    firn_bake_def def;
+    firn_shot_frames(own->shot.frames, graph, &def);
+    def.resume = resume;
+    firn_signals_catch();
+    code = firn_bake_run(graph, &def, firn_voice_choose(own->quiet != NULL, own->json != NULL));
+    firn_graph_destroy(graph);
+    return code;
+}
+
+static int run_cook(const void *memory, const firn_words *words)
+{
+    const request *own = memory;
+    return cook(own, words->words[0], own->resume != NULL);
+}
+
+static int run_resume(const void *memory, const firn_words *words)
+{
+    return cook(memory, words->words[0], true);
+}
+
+const firn_command firn_command_cook = {
+    .name = "cook",
+    .summary = "simulates a shot and writes its caches",
+    .usage = "SHOT.firn [OPTIONS]",
+    .about =
+        "Cooks every node that writes files, frame after frame, into <base>/<name>/v<version>.\n"
+        "A file that exists is complete. SIGINT and SIGTERM finish the substep, write a\n"
+        "checkpoint and leave; a second one leaves at once. SIGUSR1 writes a checkpoint and\n"
+        "goes on. What was stopped or killed continues with --resume, bit for bit the same.",
+    .example = "  firn cook shot.firn\n"
+               "  firn cook shot.firn --frames 1001-1100 --threads 8 --quality final\n"
+               "  firn cook shot.firn --set solver.cell_size=0.01 --set fps=25 --base /tmp/try\n"
+               "  firn cook shot.firn --resume --log-json",
+    .own = {options, FIRN_COUNT(options)},
+    .shared = {firn_shot_rows, FIRN_SHOT_ROW_COUNT},
+    .request_size = sizeof(request),
+    .least = 1,
+    .most = 1,
+    .run = run_cook,
+};
+
+const firn_command firn_command_resume = {
+    .name = "resume",
+    .summary = "goes on with a shot that was stopped; the same as cook --resume",
+    .usage = "SHOT.firn [OPTIONS]",
+    .about = "Keeps the frames that are there and whole and cooks the rest from the last\n"
+             "checkpoint, bit for bit what an uninterrupted run writes. A cache that was cooked\n"
+             "from other settings is refused. Where nothing is missing, nothing happens.",
+    .example = "  firn resume shot.firn\n"
+               "  firn resume shot.firn --base /mnt/caches --threads 4",
+    .own = {options, FIRN_COUNT(options) - 1},
+    .shared = {firn_shot_rows, FIRN_SHOT_ROW_COUNT},
+    .request_size = sizeof(request),
+    .least = 1,
+    .most = 1,
+    .run = run_resume,
+};

@@ -1,0 +1,282 @@
+#include "estimate.h"
+
+#include "firn/sim.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PI 3.14159265358979
+#define TRIAL_PARTICLES 20000.0
+#define TRIAL_SPEED 3.0 // m/s, at least: snow falls, even when it starts at rest
+
+enum { TRIAL_STEPS = 12, TRIAL_WARM_UP = 200 };
+
+// --- Particles -----------------------------------------------------------------------------------
+
+static double length_of(firn_vec3 v)
+{
+    return sqrt((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z);
+}
+
+// Particles that a level set or a list of points gives, counted with cells coarse enough to be
+// quick; the volume of the snow follows from them.
+static firn_result count_seeds(const firn_source_def *source, double cell, double *volume,
+                               firn_error *error)
+{
+    firn_sim_def def = firn_sim_def_default();
+    firn_source_def copy = *source;
+    copy.start = 0.0;
+    copy.end = 0.0;
+    copy.material = (firn_material_id){0, 0};
+    size_t count = 0;
+    // Fine enough when there are some thousands of them.
+    for (double size = 64.0 * cell; count < 5000 && size >= cell; size *= 0.5) {
+        firn_sim *sim = NULL;
+        def.cell_size = (float)fmin(size, 1.0);
+        firn_result result = firn_sim_create(&def, &sim, error);
+        if (result == FIRN_OK)
+            result = firn_sim_add_source(sim, &copy, NULL, error);
+        if (result == FIRN_OK)
+            count = firn_sim_particles(sim).count;
+        firn_sim_destroy(sim);
+        FIRN_TRY(result);
+        double edge = (double)def.cell_size;
+        *volume = (double)count / (double)source->particles_per_cell * edge * edge * edge;
+    }
+    return FIRN_OK;
+}
+
+/// Snow of one source: at once, and per second while it emits.
+typedef struct amount {
+    double volume, rate, extent;
+} amount;
+
+static firn_result measure_source(const firn_source_def *s, double cell, amount *a,
+                                  firn_error *error)
+{
+    firn_vec3 h = s->half_size, v = s->velocity;
+    double r = (double)s->radius;
+    switch ((firn_region)s->region) {
+    case FIRN_REGION_SPHERE:
+        *a = (amount){4.0 / 3.0 * PI * r * r * r, PI * r * r * length_of(v), 2.0 * r};
+        return FIRN_OK;
+    case FIRN_REGION_BOX:
+        a->volume = 8.0 * (double)h.x * (double)h.y * (double)h.z;
+        a->rate = 4.0 * (fabs((double)v.x) * (double)h.y * (double)h.z +
+                         fabs((double)v.y) * (double)h.x * (double)h.z +
+                         fabs((double)v.z) * (double)h.x * (double)h.y);
+        a->extent = 2.0 * fmax((double)h.x, fmax((double)h.y, (double)h.z));
+        return FIRN_OK;
+    case FIRN_REGION_POINTS:
+        a->volume = (double)s->point_count * cell * cell * cell / (double)s->particles_per_cell;
+        a->extent = cbrt(a->volume);
+        return FIRN_OK;
+    case FIRN_REGION_LEVEL_SET:
+        FIRN_TRY(count_seeds(s, cell, &a->volume, error));
+        a->extent = cbrt(a->volume);
+        a->rate = a->extent * a->extent * length_of(v);
+        return FIRN_OK;
+    }
+    return FIRN_OK;
+}
+
+static firn_result add_source(firn_graph *graph, const char *source, firn_solver_cost *cost,
+                              firn_error *error)
+{
+    const firn_shot *shot = firn_graph_shot(graph);
+    const firn_data *data = NULL;
+    FIRN_TRY(firn_graph_cook(graph, source, shot->first, &data, error));
+    const firn_source_def *def = &data->source->def;
+    amount a = {0};
+    FIRN_TRY(measure_source(def, cost->cell_size, &a, error));
+    double end = fmin(def->end, (shot->last - shot->first) / (double)shot->fps);
+    double volume = a.volume + a.rate * fmax(end - fmax(def->start, 0.0), 0.0);
+    double cell = cost->cell_size * cost->cell_size * cost->cell_size;
+    cost->volume += volume;
+    cost->particles += volume * (double)def->particles_per_cell / cell;
+    cost->extent = fmax(cost->extent, a.extent);
+    cost->speed = fmax(cost->speed, length_of(def->velocity));
+    return FIRN_OK;
+}
+
+// --- Time and memory -----------------------------------------------------------------------------
+
+typedef struct trial {
+    int left;
+    double until; // s of simulated time
+} trial;
+
+static bool on_substep(const firn_step_stats *stats, void *user)
+{
+    trial *own = user;
+    return --own->left > 0 && stats->time < own->until;
+}
+
+static firn_result run_trial(firn_sim *sim, trial *limits, firn_error *error)
+{
+    firn_sim_set_progress(sim, on_substep, limits);
+    firn_result result = firn_sim_step(sim, 10.0, error);
+    return result == FIRN_ERR_CANCELLED ? FIRN_OK : result;
+}
+
+static firn_result read_settings(const firn_graph *graph, const char *node, firn_sim_def *def,
+                                 firn_error *error)
+{
+    firn_param_table table = firn_sim_params();
+    *def = firn_sim_def_default();
+    for (size_t i = 0; i < table.count; i++) {
+        const char *name = table.params[i].name;
+        double values[3];
+        if (firn_params_find(firn_graph_node_type(graph, node)->params, name) == NULL)
+            continue;
+        FIRN_TRY(firn_graph_get(graph, node, name, firn_graph_shot(graph)->first, values, error));
+        FIRN_TRY(firn_param_set(&table.params[i], def, values, error));
+    }
+    return FIRN_OK;
+}
+
+static firn_result add_material(firn_graph *graph, const char *node, firn_sim *sim,
+                                firn_source_def *ball, firn_error *error)
+{
+    const firn_data *data = NULL;
+    const char *material = firn_graph_input(graph, node, "material", 0);
+    for (size_t i = 0; material == NULL && firn_graph_input(graph, node, "sources", i); i++)
+        material =
+            firn_graph_input(graph, firn_graph_input(graph, node, "sources", i), "material", 0);
+    if (material == NULL)
+        return FIRN_OK;
+    FIRN_TRY(firn_graph_cook(graph, material, firn_graph_shot(graph)->first, &data, error));
+    return firn_sim_add_material(sim, data->material, &ball->material, error);
+}
+
+// A snowball in the middle of its impact on a floor, with the settings and snow of the solver.
+static firn_result time_trial(firn_graph *graph, const char *node, firn_sim *sim,
+                              firn_solver_cost *cost, firn_error *error)
+{
+    float h = (float)cost->cell_size;
+    double count = fmin(TRIAL_PARTICLES, fmax(cost->particles, 1000.0));
+    firn_source_def ball = firn_source_def_default();
+    double cells = count / (double)ball.particles_per_cell;
+    float radius = h * (float)cbrt(cells * 3.0 / (4.0 * PI));
+    float speed = (float)fmax(cost->speed, TRIAL_SPEED);
+    ball = firn_source_def_sphere(firn_vec(0.0f, radius + h, 0.0f), radius);
+    ball.velocity = firn_vec(0.0f, -speed, 0.0f);
+    firn_collider_def floor_def = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+    FIRN_TRY(add_material(graph, node, sim, &ball, error));
+    FIRN_TRY(firn_sim_add_source(sim, &ball, NULL, error));
+    FIRN_TRY(firn_sim_add_collider(sim, &floor_def, NULL, error));
+    trial warm = {TRIAL_WARM_UP, (double)((h + 0.2f * radius) / speed)};
+    FIRN_TRY(run_trial(sim, &warm, error));
+    trial timed = {TRIAL_STEPS, 10.0};
+    double begun = firn_seconds();
+    FIRN_TRY(run_trial(sim, &timed, error));
+    firn_step_stats stats = firn_sim_stats(sim);
+    cost->ns = 1e9 * (firn_seconds() - begun) / TRIAL_STEPS / (double)stats.particles;
+    cost->dt = stats.dt;
+    cost->bytes = cost->particles * (double)stats.bytes / (double)stats.particles;
+    return FIRN_OK;
+}
+
+firn_result firn_solver_measure(firn_graph *graph, const char *node, int frames,
+                                firn_solver_cost *cost, firn_error *error)
+{
+    firn_sim_def def;
+    FIRN_TRY(read_settings(graph, node, &def, error));
+    *cost = (firn_solver_cost){
+        .node = node, .cell_size = (double)def.cell_size, .gravity = length_of(def.gravity)};
+    for (size_t i = 0; firn_graph_input(graph, node, "sources", i) != NULL; i++)
+        FIRN_TRY(add_source(graph, firn_graph_input(graph, node, "sources", i), cost, error));
+    def.domain_lower = firn_sim_def_default().domain_lower;
+    def.domain_upper = firn_sim_def_default().domain_upper;
+    def.memory_limit = 0.0;
+    firn_sim *sim = NULL;
+    FIRN_TRY(firn_sim_create(&def, &sim, error));
+    firn_result result = time_trial(graph, node, sim, cost, error);
+    firn_sim_destroy(sim);
+    FIRN_TRY(result);
+    double substeps = fmax(1.0 / ((double)firn_graph_shot(graph)->fps * cost->dt), 1.0);
+    cost->seconds = 1e-9 * cost->ns * cost->particles * substeps * frames;
+    return FIRN_OK;
+}
+
+// --- Disk ----------------------------------------------------------------------------------------
+
+/// Bytes of an attribute in a file.
+static const struct {
+    const char *name;
+    double bytes;
+} attributes[] = {{"v", 12}, {"id", 8},      {"pscale", 4},   {"mass", 4},
+                  {"Jp", 4}, {"density", 4}, {"material", 4}, {"F", 36}};
+
+/// How much of that a format keeps: compression, positions of 16 bits in VDB points.
+static const struct {
+    const char *format;
+    double share;
+} shares[] = {{"abc", 1.0}, {"bgeo", 1.0}, {"bgeo.gz", 0.8}, {"vdb", 0.6}};
+
+#define FRINGE 1.7 // voxels that hold snow, for each that is full of it
+
+static double get_number(const firn_graph *graph, const char *node, const char *param)
+{
+    double values[3] = {0};
+    firn_graph_get(graph, node, param, firn_graph_shot(graph)->first, values, NULL);
+    return values[0];
+}
+
+// Follows the first links up to a node of that type.
+static const char *find_upstream(const firn_graph *graph, const char *node, const char *type)
+{
+    while (node != NULL) {
+        const firn_node_info *info = firn_graph_node_type(graph, node);
+        if (strcmp(info->name, type) == 0)
+            return node;
+        const char *next = NULL;
+        for (size_t i = 0; next == NULL && i < info->input_count; i++)
+            next = firn_graph_input(graph, node, info->inputs[i].name, 0);
+        node = next;
+    }
+    return NULL;
+}
+
+static double particle_bytes(const firn_graph *graph, const char *node)
+{
+    char words[FIRN_TEXT_SIZE] = "", format[FIRN_TEXT_SIZE] = "";
+    firn_graph_get_text(graph, node, "attributes", 0.0, words, sizeof words, NULL);
+    firn_graph_get_text(graph, node, "format", 0.0, format, sizeof format, NULL);
+    double bytes = 12.0, share = 1.0;
+    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        for (size_t i = 0; i < FIRN_COUNT(attributes); i++)
+            if (strlen(attributes[i].name) == length && memcmp(attributes[i].name, at, length) == 0)
+                bytes += attributes[i].bytes;
+        at += length;
+    }
+    for (size_t i = 0; i < FIRN_COUNT(shares); i++)
+        share = strcmp(shares[i].format, format) == 0 ? shares[i].share : share;
+    return bytes * share;
+}
+
+static double voxel_bytes(const firn_graph *graph, const char *writer, const char *raster)
+{
+    double channels = 1.0 + 3.0 * get_number(graph, raster, "velocity") +
+                      get_number(graph, raster, "compaction") +
+                      get_number(graph, raster, "surface");
+    return channels * (get_number(graph, writer, "half") != 0.0 ? 2.0 : 4.0);
+}
+
+double firn_writer_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
+                         size_t count)
+{
+    const char *solver = find_upstream(graph, node, "solver");
+    const char *raster = find_upstream(graph, node, "rasterize");
+    for (size_t i = 0; solver != NULL && i < count; i++) {
+        if (strcmp(solvers[i].node, solver) != 0)
+            continue;
+        if (raster == NULL)
+            return solvers[i].particles * particle_bytes(graph, node);
+        double size = get_number(graph, raster, "voxel_size");
+        return solvers[i].volume / (size * size * size) * FRINGE * voxel_bytes(graph, node, raster);
+    }
+    return 0.0;
+}

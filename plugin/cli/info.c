@@ -1,0 +1,244 @@
+/// `firn info`: what is in a file or a cache.
+#define _POSIX_C_SOURCE 200809L
+#include "info.h"
+
+#include "command.h"
+#include "json.h"
+
+#include "firn/cache.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct request {
+    const char *json, *verify;
+} request;
+
+// --- Scenes, caches and checkpoints --------------------------------------------------------------
+
+static firn_result info_scene(const char *path, firn_error *error)
+{
+    firn_graph *graph = NULL;
+    FIRN_TRY(firn_graph_load(path, &graph, error));
+    const firn_shot *shot = firn_graph_shot(graph);
+    printf("%s: Firn scene '%s', version %d, frames %d to %d at %g per second\n", path, shot->name,
+           shot->version, shot->first, shot->last, (double)shot->fps);
+    if (shot->comment[0] != '\0')
+        printf("  %s\n", shot->comment);
+    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
+        const char *node = firn_graph_node(graph, i);
+        const firn_node_info *type = firn_graph_node_type(graph, node);
+        printf("  %s (%s)", node, type->name);
+        for (size_t k = 0; k < type->input_count; k++)
+            for (size_t n = 0; firn_graph_input(graph, node, type->inputs[k].name, n); n++)
+                printf("%s %s", k + n == 0 ? "  from" : "",
+                       firn_graph_input(graph, node, type->inputs[k].name, n));
+        printf("\n");
+    }
+    firn_graph_destroy(graph);
+    return FIRN_OK;
+}
+
+static firn_result info_checkpoint(const char *path, firn_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no file '%s'", path);
+    printf("%s: Firn checkpoint, %lld bytes; `firn resume` of its shot continues from it\n", path,
+           (long long)status.st_size);
+    return FIRN_OK;
+}
+
+static uint64_t frame_bytes(const firn_cache_frame *frame)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < frame->file_count; i++)
+        bytes += frame->files[i].size;
+    return bytes;
+}
+
+static double stat_of(const firn_cache_frame *frame, const char *name)
+{
+    for (size_t i = 0; i < frame->stat_count; i++)
+        if (strcmp(frame->stats[i].name, name) == 0)
+            return frame->stats[i].value;
+    return 0.0;
+}
+
+static void print_cache(const char *folder, const firn_manifest_view *view)
+{
+    uint64_t bytes = 0;
+    double seconds = 0.0;
+    for (size_t i = 0; i < view->frame_count; i++) {
+        bytes += frame_bytes(&view->frames[i]);
+        seconds += stat_of(&view->frames[i], "seconds");
+    }
+    for (size_t i = 0; i < view->file_count; i++)
+        bytes += view->files[i].size;
+    printf("%s: cache of '%s' by %s, graph %016llx\n", folder, view->name, view->program,
+           (unsigned long long)view->hash);
+    printf("  %zu frames at %g per second, %.1f MB, simulated in %.1f s\n", view->frame_count,
+           (double)view->fps, 1e-6 * (double)bytes, seconds);
+    for (size_t i = 0; i < view->file_count; i++)
+        printf("  %s (%s): %llu bytes\n", view->files[i].name, view->files[i].node,
+               (unsigned long long)view->files[i].size);
+    printf("  %8s %12s %9s %9s %12s  files\n", "frame", "particles", "substeps", "seconds",
+           "bytes");
+    for (size_t i = 0; i < view->frame_count; i++) {
+        const firn_cache_frame *frame = &view->frames[i];
+        printf("  %8d %12.0f %9.0f %9.2f %12llu", frame->frame, stat_of(frame, "particles"),
+               stat_of(frame, "substeps"), stat_of(frame, "seconds"),
+               (unsigned long long)frame_bytes(frame));
+        for (size_t k = 0; k < frame->file_count; k++)
+            printf("  %s", frame->files[k].name);
+        printf("\n");
+    }
+}
+
+static void print_cache_json(const char *folder, const firn_manifest_view *view)
+{
+    int members = 0;
+    char hash[24];
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)view->hash);
+    fputc('{', stdout);
+    firn_print_member_text(stdout, &members, "folder", folder);
+    firn_print_member_text(stdout, &members, "name", view->name);
+    firn_print_member_text(stdout, &members, "program", view->program);
+    firn_print_member_text(stdout, &members, "hash", hash);
+    firn_print_member_number(stdout, &members, "fps", (double)view->fps);
+    firn_print_key(stdout, &members, "frames");
+    fputc('[', stdout);
+    for (size_t i = 0; i < view->frame_count; i++) {
+        int inner = 0;
+        fputs(i > 0 ? ",\n{" : "\n{", stdout);
+        firn_print_member_number(stdout, &inner, "frame", view->frames[i].frame);
+        firn_print_member_number(stdout, &inner, "file_bytes",
+                                 (double)frame_bytes(&view->frames[i]));
+        for (size_t k = 0; k < view->frames[i].stat_count; k++)
+            firn_print_member_number(stdout, &inner, view->frames[i].stats[k].name,
+                                     view->frames[i].stats[k].value);
+        fputc('}', stdout);
+    }
+    fputs("]}\n", stdout);
+}
+
+// Compares every file with its checksum.
+static firn_result verify(const char *folder, const firn_manifest_view *view, firn_error *error)
+{
+    size_t count = view->file_count;
+    for (size_t i = 0; i < view->file_count; i++)
+        FIRN_TRY(firn_cache_file_check(folder, &view->files[i], error));
+    for (size_t i = 0; i < view->frame_count; i++) {
+        for (size_t k = 0; k < view->frames[i].file_count; k++)
+            FIRN_TRY(firn_cache_file_check(folder, &view->frames[i].files[k], error));
+        count += view->frames[i].file_count;
+    }
+    printf("  all %zu files are whole\n", count);
+    return FIRN_OK;
+}
+
+static firn_result info_cache(const char *folder, const request *own, firn_error *error)
+{
+    firn_manifest *manifest = NULL;
+    FIRN_TRY(firn_manifest_read(folder, &manifest, error));
+    firn_manifest_view view = firn_manifest_look(manifest);
+    if (own->json != NULL)
+        print_cache_json(folder, &view);
+    else
+        print_cache(folder, &view);
+    firn_result result = own->verify != NULL ? verify(folder, &view, error) : FIRN_OK;
+    firn_manifest_destroy(manifest);
+    return result;
+}
+
+// --- Which is which ------------------------------------------------------------------------------
+
+/// Files are known by how they begin; where that says nothing, by their name.
+static const struct {
+    const char *magic; // first bytes, "" : any
+    const char *ending;
+    firn_result (*print)(const char *path, firn_error *error);
+} kinds[] = {
+    {"Ogawa", "", firn_info_abc},          {"FIRNCKPT", "", info_checkpoint},
+    {" BDV", "", firn_info_vdb},           {"", ".firn", info_scene},
+    {"", ".obj", firn_info_obj},           {"", ".bgeo", firn_info_bgeo},
+    {"", ".bgeo.gz", firn_info_bgeo},      {"", ".geo", firn_info_bgeo},
+    {"", ".geo.gz", firn_info_bgeo},       {"", ".bhclassic", firn_info_bgeo},
+    {"", ".bhclassic.gz", firn_info_bgeo}, {"", ".abc", firn_info_abc},
+    {"", ".vdb", firn_info_vdb},
+};
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), wanted = strlen(ending);
+    return length >= wanted && strcmp(text + length - wanted, ending) == 0;
+}
+
+static firn_result info_file(const char *path, firn_error *error)
+{
+    char head[8] = {0};
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "cannot open '%s'", path);
+    size_t size = fread(head, 1, sizeof head, file);
+    fclose(file);
+    for (size_t i = 0; i < FIRN_COUNT(kinds); i++) {
+        size_t length = strlen(kinds[i].magic);
+        if (size >= length && memcmp(head, kinds[i].magic, length) == 0 &&
+            ends_with(path, kinds[i].ending))
+            return kinds[i].print(path, error);
+    }
+    return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                     "'%s' is none of .firn .abc .vdb .bgeo .geo .obj, a checkpoint or a cache",
+                     path);
+}
+
+static firn_result info(const char *path, const request *own, firn_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no file '%s'", path);
+    if (S_ISDIR(status.st_mode))
+        return info_cache(path, own, error);
+    if (!ends_with(path, "/manifest.json"))
+        return info_file(path, error);
+    char folder[FIRN_PATH_SIZE];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strlen(path) - strlen("/manifest.json")), path);
+    return info_cache(folder, own, error);
+}
+
+static int run_info(const void *memory, const firn_words *words)
+{
+    int code = FIRN_EXIT_OK;
+    for (size_t i = 0; i < words->count; i++) {
+        firn_error error;
+        firn_result result = info(words->words[i], memory, &error);
+        if (result != FIRN_OK)
+            code = firn_exit_of(result, &error);
+    }
+    return code;
+}
+
+static const firn_option options[] = {
+    {"--json", NULL, "for caches: the manifest's frames for programs", offsetof(request, json)},
+    {"--verify", NULL, "for caches: compares every file with its checksum",
+     offsetof(request, verify)},
+};
+
+const firn_command firn_command_info = {
+    .name = "info",
+    .summary = "tells what is in a file or a cache",
+    .usage = "FILE... [OPTIONS]",
+    .about =
+        "Prints what files hold: the hierarchy, samples, times and bounds of .abc; attributes\n"
+        "and ranges of .bgeo and .geo; grids and metadata of .vdb; faces of .obj; nodes and\n"
+        "links of .firn; frames and statistics of a cache folder.",
+    .example = "  firn info walk.abc surface.0001.vdb\n"
+               "  firn info cache/snow/v1 --verify",
+    .own = {options, FIRN_COUNT(options)},
+    .request_size = sizeof(request),
+    .least = 1,
+    .most = FIRN_WORDS_MAX,
+    .run = run_info,
+};

@@ -1,0 +1,204 @@
+/// `firn new`: a scene to begin with, copied from the examples.
+#define _XOPEN_SOURCE 700
+#include "command.h"
+
+#include "firn/graph.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXAMPLE_MAX = 256, EXAMPLE_LIMIT = 16 << 20 };
+
+typedef struct request {
+    const char *output, *force;
+} request;
+
+// Where the examples are, seen from the folder of the program.
+static const char *const places[] = {"../share/firn/scenes", "../docs/scenes", "../../docs/scenes"};
+
+static bool find_folder(char *folder, size_t size)
+{
+    const char *given = getenv("FIRN_SCENES");
+    if (given != NULL) {
+        snprintf(folder, size, "%s", given);
+        return access(folder, R_OK) == 0;
+    }
+    char program[FIRN_PATH_SIZE];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return false;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (size_t i = 0; i < FIRN_COUNT(places); i++) {
+        int written = snprintf(folder, size, "%s/%s", program, places[i]);
+        if ((size_t)written < size && access(folder, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// Names of *.firn in a folder, sorted, without the ending; released with free_names.
+static size_t list_names(const char *folder, char **names)
+{
+    DIR *directory = opendir(folder);
+    size_t count = 0;
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        size_t length = strlen(entry->d_name);
+        if (length <= 5 || strcmp(entry->d_name + length - 5, ".firn") != 0 || count == EXAMPLE_MAX)
+            continue;
+        char *name = firn_alloc_zero(length);
+        if (name == NULL)
+            break;
+        memcpy(name, entry->d_name, length - 5);
+        names[count++] = name;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    qsort(names, count, sizeof *names, compare_names);
+    return count;
+}
+
+static void free_names(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        firn_free(names[i]);
+}
+
+static firn_result load_example(const char *folder, const char *name, char *path,
+                                firn_graph **graph, firn_error *error)
+{
+    int length = snprintf(path, FIRN_PATH_SIZE, "%s/%s.firn", folder, name);
+    if (length >= FIRN_PATH_SIZE)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "the name of the example is too long");
+    return firn_graph_load(path, graph, error);
+}
+
+static int list_examples(const char *folder)
+{
+    char *names[EXAMPLE_MAX], path[FIRN_PATH_SIZE];
+    size_t count = list_names(folder, names);
+    for (size_t i = 0; i < count; i++) {
+        firn_graph *graph = NULL;
+        firn_error error;
+        const char *comment = error.message;
+        if (load_example(folder, names[i], path, &graph, &error) == FIRN_OK)
+            comment = firn_graph_shot(graph)->comment;
+        printf("  %-24s %s\n", names[i], comment);
+        firn_graph_destroy(graph);
+    }
+    printf("\n`firn new NAME -o shot.firn` makes one of these yours.\n");
+    free_names(names, count);
+    return FIRN_EXIT_OK;
+}
+
+// Files that the example names are found from the new place, too. True when there are any.
+static firn_result pin_paths(firn_graph *graph, bool *any, firn_error *error)
+{
+    *any = false;
+    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
+        const char *node = firn_graph_node(graph, i);
+        firn_param_table table = firn_graph_node_type(graph, node)->params;
+        for (size_t k = 0; k < table.count; k++) {
+            const char *name = table.params[k].name;
+            char path[FIRN_PATH_SIZE], text[FIRN_TEXT_SIZE];
+            if (table.params[k].type != FIRN_PATH)
+                continue;
+            FIRN_TRY(firn_graph_get_text(graph, node, name, 0.0, text, sizeof text, error));
+            if (text[0] == '\0')
+                continue;
+            FIRN_TRY(firn_graph_get_path(graph, node, name, path, sizeof path, error));
+            FIRN_TRY(firn_graph_set_param(graph, node, name, path, FIRN_LAYER_ALWAYS, error));
+            *any = true;
+        }
+    }
+    return FIRN_OK;
+}
+
+static firn_result copy_file(const char *from, const char *to, firn_error *error)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    firn_file_writer *file = NULL;
+    FIRN_TRY(firn_file_read(from, EXAMPLE_LIMIT, &bytes, &size, error));
+    firn_result result = firn_file_create(to, &file, error);
+    if (result == FIRN_OK) {
+        firn_file_write(file, bytes, size);
+        result = firn_file_commit(file, error);
+    }
+    firn_free(bytes);
+    return result;
+}
+
+static firn_result copy_example(const char *folder, const char *name, const char *output,
+                                firn_error *error)
+{
+    char path[FIRN_PATH_SIZE], place[FIRN_PATH_SIZE];
+    bool any = false;
+    // Paths are written as they are, so they must not depend on where the user is.
+    if (realpath(folder, place) == NULL)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no folder '%s'", folder);
+    firn_graph *graph = NULL;
+    FIRN_TRY(load_example(place, name, path, &graph, error));
+    firn_result result = pin_paths(graph, &any, error);
+    if (result == FIRN_OK)
+        result = any ? firn_graph_save(graph, output, error) : copy_file(path, output, error);
+    firn_graph_destroy(graph);
+    return result;
+}
+
+static int run_new(const void *memory, const firn_words *words)
+{
+    const request *own = memory;
+    char folder[FIRN_PATH_SIZE], output[FIRN_PATH_SIZE], path[FIRN_PATH_SIZE + 256];
+    if (!find_folder(folder, sizeof folder)) {
+        fprintf(stderr,
+                "firn new: the examples are not found; FIRN_SCENES may name their folder\n");
+        return FIRN_EXIT_MISSING;
+    }
+    if (words->count == 0)
+        return list_examples(folder);
+    const char *name = words->words[0];
+    snprintf(path, sizeof path, "%s/%.200s.firn", folder, name);
+    if (strchr(name, '/') != NULL || access(path, R_OK) != 0) {
+        fprintf(stderr, "firn new: there is no example '%s'; `firn new` lists them\n", name);
+        return FIRN_EXIT_USAGE;
+    }
+    snprintf(output, sizeof output, "%s%s", own->output != NULL ? own->output : name,
+             own->output != NULL ? "" : ".firn");
+    if (own->force == NULL && access(output, F_OK) == 0) {
+        fprintf(stderr, "firn new: '%s' is there already; --force replaces it\n", output);
+        return FIRN_EXIT_FAILED;
+    }
+    firn_error error;
+    firn_result result = copy_example(folder, name, output, &error);
+    if (result == FIRN_OK)
+        printf("%s: next, `firn cook %s`\n", output, output);
+    return firn_exit_of(result, &error);
+}
+
+static const firn_option options[] = {
+    {"-o", "FILE", "where to, NAME.firn by itself", offsetof(request, output)},
+    {"--force", NULL, "replaces a file that is there", offsetof(request, force)},
+};
+
+const firn_command firn_command_new = {
+    .name = "new",
+    .summary = "begins a shot from an example; lists the examples",
+    .usage = "[NAME] [-o SHOT.firn]",
+    .about = "Copies an example, ready to cook. Without NAME it lists what there is. Examples\n"
+             "are looked for in $FIRN_SCENES, or where Firn was installed or built.",
+    .example = "  firn new\n"
+               "  firn new snowball_smash -o shot.firn",
+    .own = {options, FIRN_COUNT(options)},
+    .request_size = sizeof(request),
+    .most = 1,
+    .run = run_new,
+};

@@ -1,0 +1,32 @@
+/// A scene as the command line asks for it: loaded, overrides applied, frames chosen.
+#ifndef FIRN_CLI_SHOT_H
+#define FIRN_CLI_SHOT_H
+
+#include "command.h"
+
+#include "firn/cache.h"
+
+/// Options of every command that takes a scene. First member of their requests.
+typedef struct firn_shot_words {
+    firn_words sets;
+    const char *frames, *base, *quality, *threads, *memory;
+} firn_shot_words;
+
+enum { FIRN_SHOT_ROW_COUNT = 6 };
+extern const firn_option firn_shot_rows[FIRN_SHOT_ROW_COUNT];
+
+/// Loads the scene and applies the options. Prints what is wrong; *graph is then NULL and the
+/// result an exit code.
+int firn_shot_load(const char *command, const char *path, const firn_shot_words *words,
+                   firn_graph **graph);
+
+/// Reads --frames: "7", "1001-1100", "1-100x2"; the whole graph when text is NULL.
+bool firn_shot_frames(const char *text, const firn_graph *graph, firn_bake_def *def);
+
+/// Sets a parameter, or one of the shot with node NULL; prints what is wrong.
+int firn_shot_set(firn_graph *graph, const char *node, const char *param, const char *text);
+
+/// Prints every problem of the graph to stderr; the exit code of the worst.
+int firn_shot_check(firn_graph *graph);
+
+#endif

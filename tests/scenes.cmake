@@ -1,0 +1,5 @@
+# How snow behaves: small scenes with closed-form answers or clear expectations.
+foreach(scene rest waves contact packing impact moving)
+    firn_test(scene_${scene} SOURCES scenes/${scene}.c LIBRARIES firn_core)
+    set_property(TEST scene_${scene} APPEND PROPERTY ENVIRONMENT OMP_WAIT_POLICY=passive)
+endforeach()

@@ -1,0 +1,112 @@
+/// Same input, same bits: whatever the threads, the build of the kernels or the way there.
+#include "scene.h"
+
+// A collider that moves, a stream and a box in several blocks.
+static firn_sim *make_scene(const firn_sim_def *def)
+{
+    firn_sim *sim = scene_create(def);
+    scene_add_box(sim, firn_vec(0.0f, 0.0f, 0.0f), 0.09f, firn_vec(0.5f, -3.0f, 0.2f));
+    firn_source_def stream = firn_source_def_sphere(firn_vec(0.15f, 0.05f, 0.0f), 0.04f);
+    stream.velocity = firn_vec(-2.0f, -2.0f, 0.0f);
+    stream.end = 1.0;
+    stream.stiffness_noise = 0.5f;
+    scene_add(sim, &stream);
+    scene_add_floor(sim, -0.1f);
+    firn_collider_def ball = firn_collider_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), 0.05f);
+    ball.friction = 0.3f;
+    firn_collider_id id;
+    firn_error error;
+    scene_expect_ok(firn_sim_add_collider(sim, &ball, &id, &error), &error);
+    firn_pose_key keys[2] = {{0.0, firn_transform_identity()}, {1.0, firn_transform_identity()}};
+    keys[0].pose.translation = firn_vec(-0.15f, 0.0f, 0.0f);
+    keys[1].pose.translation = firn_vec(1.0f, 0.0f, 0.0f);
+    scene_expect_ok(firn_sim_move_collider(sim, id, keys, 2, &error), &error);
+    return sim;
+}
+
+static uint64_t hash_of_run(firn_sim_def def)
+{
+    firn_sim *sim = make_scene(&def);
+    scene_step(sim, 0.004);
+    scene_step(sim, 0.003);
+    uint64_t hash = firn_sim_hash(sim);
+    firn_sim_destroy(sim);
+    return hash;
+}
+
+static void result_does_not_depend_on_the_number_of_threads(void **state)
+{
+    (void)state;
+    const int threads[] = {1, 2, 3, 8};
+    uint64_t seen[8];
+    for (int i = 0; i < 8; i++) {
+        firn_sim_def def = scene_combination(i);
+        for (size_t t = 0; t < FIRN_COUNT(threads); t++) {
+            def.thread_count = threads[t];
+            uint64_t hash = hash_of_run(def);
+            if (t == 0)
+                seen[i] = hash;
+            assert_true(hash == seen[i]);
+        }
+        for (int k = 0; k < i; k++)
+            assert_true(seen[k] != seen[i]);
+    }
+}
+
+static void every_instruction_set_repeats_its_bits(void **state)
+{
+    (void)state;
+    for (int k = 0; firn_kernels_at(k) != NULL; k++) {
+        if (!firn_kernels_at(k)->supported())
+            continue;
+        uint64_t seen = 0;
+        for (int threads = 1; threads <= 2; threads++) {
+            firn_sim_def def = scene_combination(7);
+            def.thread_count = threads;
+            firn_sim *sim = make_scene(&def);
+            sim->kernels = firn_kernels_at(k);
+            assert_string_equal(firn_sim_isa(sim), firn_kernels_at(k)->isa);
+            scene_step(sim, 0.004);
+            if (threads == 1)
+                seen = firn_sim_hash(sim);
+            assert_true(firn_sim_hash(sim) == seen);
+            firn_sim_destroy(sim);
+        }
+    }
+}
+
+// Lanes and fused operations round differently, which must stay a matter of digits.
+static void instruction_sets_agree(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        scene_sums first = {.mass = 0.0};
+        for (int k = 0; firn_kernels_at(k) != NULL; k++) {
+            if (!firn_kernels_at(k)->supported())
+                continue;
+            firn_sim_def def = scene_combination(i);
+            firn_sim *sim = make_scene(&def);
+            sim->kernels = firn_kernels_at(k);
+            scene_step(sim, 0.004);
+            scene_sums sums = scene_sums_of(sim);
+            if (k == 0)
+                first = sums;
+            assert_true(sums.mass == first.mass);
+            for (int axis = 0; axis < 3; axis++) {
+                scene_expect_near(sums.center[axis], first.center[axis], 1e-6);
+                scene_expect_near(sums.momentum[axis], first.momentum[axis], 1e-3 * sums.mass);
+            }
+            firn_sim_destroy(sim);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(result_does_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(every_instruction_set_repeats_its_bits),
+        cmocka_unit_test(instruction_sets_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
