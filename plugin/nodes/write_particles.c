@@ -39,7 +39,8 @@ static const firn_param params[] = {
      "One archive of all frames, which appears when the last one is done; else one for each frame",
      .visible_when = "format==abc"},
     {FIRN_PARAM(settings, attributes), FIRN_STRING, {0}, 0, 0, "",
-     "What goes into the file beside P, with spaces between: v id pscale mass Jp density material F",
+     "What goes into the file beside P, with spaces between: v id pscale mass Jp density material "
+     "F",
      .text = "v id pscale mass Jp"},
 };
 // clang-format on

@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
-#include "firn/cache.h"
-
 #include "bake.h"
 #include "folder.h"
+
+#include "firn/cache.h"
 
 #include <inttypes.h>
 #include <limits.h>

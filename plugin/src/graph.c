@@ -10,8 +10,10 @@
 // clang-format off
 static const firn_param shot_params[] = {
     {ROW(name), FIRN_STRING, {0}, 0, 0, "", "Name of the shot and of its cache", .text = "snow"},
-    {ROW(fps), FIRN_FLOAT, {24}, 1e-3, 1e6, "1/s", "Frames per second", .label = "Frames per second"},
-    {ROW(first), FIRN_INT, {1}, -1e6, 1e6, "", "First frame, where the snow is in its initial state", .label = "First frame"},
+    {ROW(fps), FIRN_FLOAT, {24}, 1e-3, 1e6, "1/s", "Frames in a second",
+     .label = "Frames per second"},
+    {ROW(first), FIRN_INT, {1}, -1e6, 1e6, "", "Where the snow is in its initial state",
+     .label = "First frame"},
     {ROW(last), FIRN_INT, {48}, -1e6, 1e6, "", "Last frame", .label = "Last frame"},
     {ROW(quality), FIRN_CHOICE, {FIRN_QUALITY_PREVIEW}, 0, 1, "",
      "preview cooks soon; final also applies the values that nodes have for it", "preview|final"},

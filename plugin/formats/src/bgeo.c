@@ -256,7 +256,7 @@ firn_result firn_bgeo_read(const char *path, const firn_bgeo_limits *limits, fir
     *geometry = NULL;
     limits = limits != NULL ? limits : &defaults;
     firn_result opened = firn_geo_source_open_file(&source, path, limits->max_unpacked,
-                                               error != NULL ? error : &ignored);
+                                                   error != NULL ? error : &ignored);
     return read_source(&source, opened, limits, geometry);
 }
 
@@ -269,8 +269,8 @@ firn_result firn_bgeo_read_memory(const void *bytes, size_t size, const char *na
     firn_source source;
     *geometry = NULL;
     limits = limits != NULL ? limits : &defaults;
-    firn_result opened = firn_geo_source_open_memory(&source, bytes, size, name, limits->max_unpacked,
-                                                 error != NULL ? error : &ignored);
+    firn_result opened = firn_geo_source_open_memory(
+        &source, bytes, size, name, limits->max_unpacked, error != NULL ? error : &ignored);
     return read_source(&source, opened, limits, geometry);
 }
 

@@ -93,7 +93,8 @@ static firn_result fill_unpacked(firn_source *source)
         if (status != Z_OK && status != Z_STREAM_END)
             return firn_geo_source_damaged(source, "its compressed data is damaged");
         if (source->end_offset + produced > source->max_unpacked)
-            return firn_geo_source_damaged(source, "it unpacks to more bytes than the limit allows");
+            return firn_geo_source_damaged(source,
+                                           "it unpacks to more bytes than the limit allows");
         if (status == Z_STREAM_END)
             FIRN_TRY(next_member(source));
     }
@@ -199,7 +200,7 @@ static firn_result begin(firn_source *source)
 }
 
 firn_result firn_geo_source_open_file(firn_source *source, const char *path, uint64_t max_unpacked,
-                                  firn_error *error)
+                                      firn_error *error)
 {
     *source =
         (firn_source){.name = path, .error = error, .max_unpacked = max_unpacked, .descriptor = -1};
@@ -214,7 +215,7 @@ firn_result firn_geo_source_open_file(firn_source *source, const char *path, uin
 }
 
 firn_result firn_geo_source_open_memory(firn_source *source, const void *bytes, size_t size,
-                                    const char *name, uint64_t max_unpacked, firn_error *error)
+                                        const char *name, uint64_t max_unpacked, firn_error *error)
 {
     *source =
         (firn_source){.name = name, .error = error, .max_unpacked = max_unpacked, .descriptor = -1};

@@ -24,9 +24,9 @@ typedef struct firn_source {
 
 /// Opens a file, or memory when path is NULL; close it even after a failure.
 firn_result firn_geo_source_open_file(firn_source *source, const char *path, uint64_t max_unpacked,
-                                  firn_error *error);
+                                      firn_error *error);
 firn_result firn_geo_source_open_memory(firn_source *source, const void *bytes, size_t size,
-                                    const char *name, uint64_t max_unpacked, firn_error *error);
+                                        const char *name, uint64_t max_unpacked, firn_error *error);
 void firn_geo_source_close(firn_source *source);
 
 /// Makes at least one byte available at `at`; at == end afterwards means the end of the file.

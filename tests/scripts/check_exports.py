@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Compares the symbols of libfirn.so with the FIRN_API declarations of the public headers.
+
+Usage: check_exports.py LIBRARY SOURCE_FOLDER
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+def exported(library):
+    output = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True,
+                            text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in output.splitlines()}
+
+
+def declared(root):
+    names = set()
+    for folder in ("core", "plugin"):
+        for header in (root / folder).glob("**/include/firn/*.h"):
+            names |= set(re.findall(r"^FIRN_API\b[^;{]*?\b(firn_\w+)\s*\(", header.read_text(),
+                                    flags=re.MULTILINE))
+    return names
+
+
+def main():
+    library, root = sys.argv[1], Path(sys.argv[2])
+    found, wanted = exported(library), declared(root)
+    for name in sorted(found - wanted):
+        print(f"{name} is exported but not declared with FIRN_API")
+    for name in sorted(wanted - found):
+        print(f"{name} is declared with FIRN_API but not exported")
+    sys.exit(1 if found != wanted else 0)
+
+
+main()
