@@ -1,0 +1,518 @@
+#!/usr/bin/env python3
+"""Runs the `firn` command as its users do. Usage: cli_test.py PROGRAM [unittest arguments]"""
+
+import csv
+import json
+import os
+import pty
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+COMMANDS = "new check estimate cook resume wedge info describe bench".split()
+SCENE = {
+    "firn": 1,
+    "name": "tiny",
+    "frames": [1, 5],
+    "comment": "A small ball falls on the floor",
+    "nodes": {
+        "snow": {"type": "material"},
+        "ball": {
+            "type": "snow_source",
+            "params": {"center": [0, 0.12, 0], "radius": 0.1, "velocity": [0, -3, 0]},
+            "inputs": {"material": "snow"},
+        },
+        "ground": {"type": "collider", "params": {"shape": "plane"}},
+        "solver": {
+            "type": "solver",
+            "params": {"cell_size": 0.05, "checkpoint_frames": 1},
+            "inputs": {"sources": "ball", "colliders": "ground"},
+        },
+        "raster": {
+            "type": "rasterize",
+            "params": {"voxel_size": 0.04},
+            "inputs": {"particles": "solver"},
+        },
+        "points": {
+            "type": "write_particles",
+            "params": {"format": "bgeo"},
+            "inputs": {"particles": "solver"},
+        },
+        "archive": {
+            "type": "write_particles",
+            "params": {"name": "archive"},
+            "inputs": {"particles": "solver"},
+        },
+        "volume": {"type": "write_volume", "inputs": {"volume": "raster"}},
+    },
+}
+
+
+def files_of(folder):
+    """Names and bytes of what a cook wrote, without what tells how long it took."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and name != "manifest.json" and not name.startswith("checkpoints/"):
+            found[name] = path.read_bytes()
+    return found
+
+
+class Firn(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="firn_cli_"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.scene = self.write_scene("tiny.firn", SCENE)
+
+    def write_scene(self, name, scene):
+        path = self.folder / name
+        path.write_text(json.dumps(scene, indent=1))
+        return str(path)
+
+    def command(self, *words):
+        return [PROGRAM, *map(str, words)]
+
+    def firn(self, *words, code=0, env=None):
+        """Runs a command, checks its exit code and returns its output."""
+        done = subprocess.run(self.command(*words), cwd=self.folder, text=True, timeout=120,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              env={**os.environ, **(env or {})})
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
+        self.out, self.err = done.stdout, done.stderr
+        return done.stdout
+
+    def start(self, *words, **settings):
+        """Starts a command whose end the test decides about."""
+        process = subprocess.Popen(self.command(*words), cwd=self.folder, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, **settings)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, process, pattern):
+        """Reads output up to a line with the pattern."""
+        for line in process.stdout:
+            if re.search(pattern, line):
+                return line
+        self.fail(f"no line with {pattern}: {process.stderr.read()}")
+
+    def cook(self, base, *words, code=0):
+        self.firn("cook", self.scene, "--base", self.folder / base, "--quiet", *words, code=code)
+        return files_of(self.folder / base / "tiny" / "v1")
+
+
+class Help(Firn):
+    def test_help_mentions_every_command(self):
+        text = self.firn("--help")
+        for name in COMMANDS:
+            self.assertRegex(text, rf"(?m)^  {name} ")
+        self.assertEqual(re.findall(r"(?m)^  (\w+)  +[a-z]", text)[: len(COMMANDS)], COMMANDS)
+
+    def test_every_command_teaches_with_examples_of_its_own(self):
+        for name in COMMANDS:
+            text = self.firn(name, "--help")
+            self.assertIn(f"Usage: firn {name}", text)
+            self.assertRegex(text, rf"For example:\n  firn {name}")
+            self.assertEqual(text, self.firn("help", name))
+
+    def test_nothing_to_do_is_a_usage_error_that_shows_the_help(self):
+        self.assertIn("Usage: firn COMMAND", self.firn(code=2))
+
+    def test_the_manual_has_every_exit_code(self):
+        codes = re.findall(r"(?m)^ +(\d+)  (.+)$", self.firn("--help"))
+        manual = (ROOT / "docs/cli.md").read_text()
+        self.assertEqual(re.findall(r"(?m)^\| (\d+) \| ([^|]+) \|", manual), codes)
+        for name in COMMANDS:
+            self.assertIn(f"firn {name}", manual)
+
+
+class Describe(Firn):
+    def test_the_manual_page_is_what_the_tables_say(self):
+        self.assertEqual(self.firn("describe", "--markdown"),
+                         (ROOT / "docs/parameters.md").read_text(),
+                         "run: firn describe --markdown > docs/parameters.md")
+
+    def test_json_has_every_node_and_its_parameters(self):
+        tables = json.loads(self.firn("describe", "--json"))
+        nodes = {node["name"]: node for node in tables["nodes"]}
+        listed = re.findall(r"(?m)^  (\w+) ", self.firn("describe"))
+        self.assertEqual(list(nodes), listed)
+        row = {p["name"]: p for p in nodes["solver"]["params"]}["cell_size"]
+        self.assertEqual((row["type"], row["unit"]), ("float", "m"))
+        self.assertLess(row["min"], row["default"])
+        self.assertEqual([i["name"] for i in nodes["solver"]["inputs"]][0], "sources")
+        for name in listed:
+            self.assertEqual(json.loads(self.firn("describe", name, "--json")), nodes[name])
+            for param in nodes[name]["params"]:
+                self.assertRegex(self.firn("describe", name), rf"(?m)^.  {param['name']} ")
+                break
+
+    def test_an_unknown_node_has_a_suggestion(self):
+        self.firn("describe", "solvr", code=2)
+        self.assertIn("did you mean 'solver'?", self.err)
+
+
+class ExitCodes(Firn):
+    def refused(self, code, pattern, *words):
+        self.firn(*words, code=code)
+        self.assertRegex(self.err, pattern)
+
+    def test_usage(self):
+        for pattern, words in (
+            ("unknown command 'cok'; did you mean 'cook'", ["cok"]),
+            ("unknown option '--frame'; did you mean '--frames'", ["cook", self.scene, "--frame"]),
+            ("a value is missing after '--frames'", ["cook", self.scene, "--frames"]),
+            ("no value is expected by '--quiet=1'", ["cook", self.scene, "--quiet=1"]),
+            ("expected firn cook SHOT.firn", ["cook"]),
+            ("one word too many: 'b'", ["cook", "a", "b"]),
+            ("--frames takes .* not '5-1'", ["cook", self.scene, "--frames", "5-1"]),
+            ("not '1-5x0'", ["cook", self.scene, "--frames", "1-5x0"]),
+            ("not '1-5y'", ["cook", self.scene, "--frames", "1-5y"]),
+            ("there is no node 'solvr'; did you mean 'solver'",
+             ["cook", self.scene, "--set", "solvr.cfl=1"]),
+            ("has no parameter 'cel_size'; did you mean 'cell_size'",
+             ["cook", self.scene, "--set", "solver.cel_size=1"]),
+            ("cell_size is -1", ["check", self.scene, "--set", "solver.cell_size=-1"]),
+            ("quality is 'best'", ["cook", self.scene, "--quality", "best"]),
+            ("thread_count is 'x'", ["cook", self.scene, "--threads", "x"]),
+            ("no example 'nothing'", ["new", "nothing"]),
+            ("--vary is needed", ["wedge", self.scene]),
+            ("not 'snow.hardening'", ["wedge", self.scene, "--vary", "snow.hardening"]),
+        ):
+            self.firn(*words, code=2, env={"FIRN_SCENES": str(self.folder)})
+            self.assertRegex(self.err, pattern)
+        self.assertFalse((self.folder / "cache").exists())
+
+    def test_missing_scene_or_input(self):
+        for command in ("cook", "resume", "check", "estimate"):
+            self.refused(5, "there is no scene 'none.firn'", command, "none.firn")
+            self.refused(5, r"ball.file: there is no file '.*none\.obj'", command, self.scene,
+                         "--set", "ball.region=mesh", "--set", "ball.file=none.obj")
+        self.refused(5, "there is no file 'none.abc'", "info", "none.abc")
+
+    def test_invalid_graph(self):
+        text = Path(self.scene).read_text()
+        for pattern, old, new in (
+            (r"bad\.firn:\d+: .*'radus'; did you mean 'radius'", '"radius"', '"radus"'),
+            (r"did you mean 'solver'", '"type": "solver"', '"type": "solvr"'),
+            (r"'nods'; did you mean 'nodes'", '"nodes"', '"nods"'),
+            (r"bad\.firn:\d+", '"firn": 1,', '"firn": 1'),
+            (r"solver .* needs a source", '"sources"', '"material"'),
+        ):
+            self.assertIn(old, text)
+            changed = text.replace(old, new)
+            if "needs" in pattern:
+                changed = text.replace('"sources": "ball",', "")
+            (self.folder / "bad.firn").write_text(changed)
+            for command in ("check", "cook"):
+                self.refused(6, pattern, command, "bad.firn")
+
+    def test_check_lists_every_problem(self):
+        text = Path(self.scene).read_text().replace('"sources": "ball",', "")
+        (self.folder / "bad.firn").write_text(text)
+        self.firn("check", "bad.firn", "--set", "ground.shape=mesh", code=6)
+        self.assertEqual(len(re.findall("(?m)^error: ", self.err)), 2, self.err)
+        self.assertRegex(self.err, "(?m)^warning: ball is not linked")
+
+    def test_diverged(self):
+        self.refused(4, "frame 2: .*diverged", "cook", self.scene, "--set", "solver.speed_limit=1")
+
+    def test_out_of_memory(self):
+        self.refused(3, "memory limit", "cook", self.scene, "--max-memory", "0.01")
+
+    def test_damaged_input(self):
+        (self.folder / "bad.obj").write_text("v 0 0 z\n")
+        self.refused(10, "line 1: a coordinate is not a number", "cook", self.scene,
+                     "--set", "ball.region=mesh", "--set", "ball.file=bad.obj")
+        self.refused(10, "line 1", "info", "bad.obj")
+
+    def test_stale_cache(self):
+        self.cook("cache")
+        self.assertIn("cache: complete", self.firn("check", self.scene))
+        self.refused(8, "other settings", "resume", self.scene, "--set", "solver.cell_size=0.04")
+        self.assertIn("cache: stale",
+                      self.firn("check", self.scene, "--set", "solver.cell_size=0.04"))
+        self.firn("resume", self.scene, "--threads", "2", "--max-memory", "1000")
+
+    def test_locked_by_another_writer(self):
+        first = self.start("cook", self.scene, "--frames", "1-5000")
+        self.wait_for(first, "^frame 1 ")
+        self.refused(9, rf"\b{first.pid}\b", "cook", self.scene)
+        self.refused(9, rf"\b{first.pid}\b", "resume", self.scene)
+        first.kill()
+        first.wait()
+        self.firn("cook", self.scene, "--quiet")
+
+    def test_disk_full(self):
+        full = self.folder / "full"
+        full.mkdir()
+        mounted = ["unshare", "-rm", "sh", "-c",
+                   'mount -t tmpfs -o size=300k none "$0" && exec "$@"', str(full)]
+        probe = subprocess.run([*mounted, "true"], capture_output=True)
+        if probe.returncode != 0:
+            self.skipTest("no file system can be mounted here")
+        done = subprocess.run([*mounted, PROGRAM, "cook", self.scene, "--base", str(full)],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertRegex(done.stderr, "(?i)room|full|space")
+
+    def test_signals(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            base = self.folder / str(code)
+            process = self.start("cook", self.scene, "--frames", "1-5000", "--base", base,
+                                 "--set", "solver.checkpoint_frames=0")
+            self.wait_for(process, "^frame 2 ")
+            process.send_signal(number)
+            _, err = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, code, err)
+            self.assertIn(f"stopped by {number.name} after a checkpoint", err)
+            self.assertTrue(list(base.glob("tiny/v1/checkpoints/*.chk")))
+            self.assertIn("cache: partial", self.firn("check", self.scene, "--base", base))
+
+
+class Cook(Firn):
+    def test_a_cook_leaves_whole_files_and_says_what_it_did(self):
+        text = self.firn("cook", self.scene)
+        self.assertEqual(re.findall(r"(?m)^frame (\d+)  \d+ particles  \d+ substeps", text),
+                         list("12345"))
+        percents = [int(p) for p in re.findall(r"(?m)^ALF_PROGRESS (\d+)%$", text)]
+        self.assertEqual(percents, sorted(set(percents)))
+        self.assertEqual((percents[0], percents[-1]), (0, 100))
+        folder = self.folder / "cache/tiny/v1"
+        self.assertIn("all 11 files are whole", self.firn("info", folder, "--verify"))
+        frames = json.loads(self.firn("info", folder, "--json"))["frames"]
+        self.assertEqual([f["frame"] for f in frames], [1, 2, 3, 4, 5])
+        for name, pattern in (("tiny_v1.0003.bgeo", "point +P "), ("archive_v1.abc", "points"),
+                              ("tiny_v1.0003.vdb", "density"), ("resolved.firn", "solver")):
+            self.assertRegex(self.firn("info", folder / name), pattern)
+        checkpoint = sorted(folder.glob("checkpoints/*.chk"))[0]
+        self.assertIn("checkpoint", self.firn("info", checkpoint))
+        (folder / "tiny_v1.0002.bgeo").write_bytes(b"x")
+        self.firn("info", folder, "--verify", code=10)
+        self.assertIn("tiny_v1.0002.bgeo", self.err)
+
+    def test_the_resolved_graph_cooks_to_the_same_files_from_anywhere(self):
+        first = self.cook("cache", "--set", "solver.cell_size=0.04")
+        resolved = self.folder / "cache/tiny/v1/resolved.firn"
+        self.firn("cook", resolved, "--base", self.folder / "again", "--quiet")
+        second = files_of(self.folder / "again/tiny/v1")
+        for name in ("tiny_v1.0005.bgeo", "archive_v1.abc"):
+            self.assertEqual(first[name], second[name])
+
+    def test_quiet_prints_nothing(self):
+        self.assertEqual(self.firn("cook", self.scene, "--quiet") + self.err, "")
+
+    def test_json_log_has_an_object_per_line(self):
+        events = [json.loads(line) for line in
+                  self.firn("cook", self.scene, "--log-json").splitlines()]
+        self.assertEqual([e["event"] for e in events if e["event"] != "progress"],
+                         ["start", *["frame"] * 5, "done"])
+        self.assertGreater(events[1]["particles"], 100)
+        self.firn("cook", self.scene, "--log-json", "--set", "solver.speed_limit=1", code=4)
+        last = json.loads(self.out.splitlines()[-1])
+        self.assertEqual((last["event"], last["exit"]), ("failed", 4))
+        self.assertIn("diverged", last["message"])
+
+    def test_a_terminal_gets_a_bar(self):
+        screen, terminal = pty.openpty()
+        process = subprocess.Popen(self.command("cook", self.scene), cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=terminal,
+                                   stderr=subprocess.STDOUT)
+        os.close(terminal)
+        text = b""
+        try:
+            while piece := os.read(screen, 65536):
+                text += piece
+        except OSError:
+            pass  # the other end is closed
+        os.close(screen)
+        self.assertEqual(process.wait(), 0)
+        self.assertRegex(text.decode(), r"\[#*\.*\] +\d+%  frame \d of 5 .*substeps.*ETA")
+        self.assertNotIn(b"ALF_PROGRESS", text)
+
+    def test_frames_thin_the_output_and_not_the_simulation(self):
+        every = self.cook("every")
+        some = self.cook("some", "--frames", "3-5x2")
+        names = {n for n in every if re.search(r"000[35]", n)}
+        self.assertEqual({n for n in some if ".000" in n}, names)
+        for name in names:
+            if name.endswith(".bgeo"):
+                self.assertEqual(some[name], every[name])
+
+    def test_sets_and_quality_change_what_is_cooked(self):
+        scene = json.loads(json.dumps(SCENE))
+        scene["nodes"]["solver"]["final"] = {"cell_size": 0.04}
+        self.scene = self.write_scene("tiny.firn", scene)
+        preview = self.cook("a")["tiny_v1.0003.bgeo"]
+        self.assertNotEqual(preview, self.cook("b", "--quality", "final")["tiny_v1.0003.bgeo"])
+        self.assertNotEqual(preview, self.cook("c", "--set", "ball.radius=0.12", "--set",
+                                               "solver.cfl=0.3")["tiny_v1.0003.bgeo"])
+
+    def test_threads_do_not_change_a_bit(self):
+        one, two = self.cook("one", "--threads", "1"), self.cook("two", "--threads", "2")
+        self.assertEqual(set(one), set(two))
+        for name in one:
+            if name != "resolved.firn":
+                self.assertEqual(one[name], two[name], name)
+
+    def test_killed_at_any_moment_a_resume_leaves_the_same_files(self):
+        begun = time.monotonic()
+        expected = self.cook("whole")
+        duration = time.monotonic() - begun
+        moments = random.Random(7)
+        for attempt in range(5):
+            words = ["resume", self.scene, "--base", self.folder / f"cut{attempt}", "--quiet"]
+            for _ in range(2):
+                process = self.start(*words)
+                try:
+                    process.wait(moments.uniform(0.0, duration))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            self.firn(*words)
+            found = files_of(self.folder / f"cut{attempt}/tiny/v1")
+            self.assertEqual(sorted(found), sorted(expected))
+            for name in expected:
+                if name != "resolved.firn":
+                    self.assertEqual(found[name], expected[name], f"{name}, attempt {attempt}")
+
+    def test_stopped_by_a_signal_a_resume_leaves_the_same_files(self):
+        expected = self.cook("whole")
+        process = self.start("cook", self.scene, "--base", self.folder / "cut")
+        self.wait_for(process, "^frame 2 ")
+        process.terminate()
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 143)
+        self.firn("resume", self.scene, "--base", self.folder / "cut", "--quiet")
+        found = files_of(self.folder / "cut/tiny/v1")
+        for name in expected:
+            if name != "resolved.firn":
+                self.assertEqual(found[name], expected[name], name)
+
+    def test_resume_of_a_complete_cache_does_nothing(self):
+        self.cook("cache")
+        before = {p: p.stat().st_mtime_ns for p in (self.folder / "cache").rglob("*.bgeo")}
+        self.assertIn("0 frames written", self.firn("resume", self.scene))
+        self.assertEqual(before, {p: p.stat().st_mtime_ns for p in before})
+
+    def test_usr1_writes_a_checkpoint_and_goes_on(self):
+        process = self.start("cook", self.scene, "--frames", "1-5000",
+                             "--set", "solver.checkpoint_frames=0")
+        self.wait_for(process, "^frame 2 ")
+        folder = self.folder / "cache/tiny/v1/checkpoints"
+        self.assertEqual(list(folder.glob("*.chk")), [])
+        process.send_signal(signal.SIGUSR1)
+        frame = int(self.wait_for(process, "^info: a checkpoint follows") and
+                    self.wait_for(process, "^frame ").split()[1])
+        self.wait_for(process, f"^frame {frame + 2} ")
+        self.assertEqual(len(list(folder.glob("*.chk"))), 1)
+        self.assertIsNone(process.poll())
+
+
+class Wedge(Firn):
+    def test_every_combination_has_a_folder_and_a_row(self):
+        vary = ["--vary", "snow.hardening=5,10", "--vary", "ground.friction=0:1:2"]
+        listed = self.firn("wedge", self.scene, *vary, "--list")
+        self.assertEqual(listed.splitlines(), [
+            "w0  snow.hardening=5  ground.friction=0", "w1  snow.hardening=5  ground.friction=1",
+            "w2  snow.hardening=10  ground.friction=0", "w3  snow.hardening=10  ground.friction=1"])
+        self.assertFalse((self.folder / "cache").exists())
+        self.firn("wedge", self.scene, *vary, "--frames", "1-2", "--quiet")
+        folder = self.folder / "cache/tiny/v1"
+        with open(folder / "wedges.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([r["folder"] for r in rows], ["w0", "w1", "w2", "w3"])
+        for row in rows:
+            graph = json.loads((folder / row["folder"] / "resolved.firn").read_text())
+            self.assertEqual(graph["wedge"], int(row["wedge"]))
+            params = graph["nodes"]["snow"]["params"]
+            self.assertEqual(params["hardening"], float(row["snow.hardening"]))
+            self.assertTrue((folder / row["folder"] / "manifest.json").exists())
+
+    def test_one_variant_alone(self):
+        self.firn("wedge", self.scene, "--vary", "snow.hardening=5,10", "--only", "1",
+                  "--frames", "1", "--quiet")
+        self.assertEqual([p.name for p in (self.folder / "cache/tiny/v1").glob("w?")], ["w1"])
+        self.firn("wedge", self.scene, "--vary", "snow.hardening=5,10", "--only", "2", code=2)
+
+    def test_an_unknown_parameter_has_a_suggestion(self):
+        self.firn("wedge", self.scene, "--vary", "snow.hardning=5,10", "--list", code=2)
+        self.assertIn("did you mean 'hardening'", self.err)
+
+
+class Estimate(Firn):
+    def test_particles_are_those_that_a_cook_has(self):
+        guess = json.loads(self.firn("estimate", self.scene, "--json"))
+        self.firn("cook", self.scene, "--frames", "1", "--log-json")
+        frame = [json.loads(line) for line in self.out.splitlines()][1]
+        self.assertAlmostEqual(guess["particles"] / frame["particles"], 1.0, delta=0.1)
+        self.assertGreater(guess["seconds"], 0.0)
+        self.assertGreater(guess["disk_bytes"], 0.0)
+
+    def test_finer_cells_take_eight_times_the_particles(self):
+        coarse = json.loads(self.firn("estimate", self.scene, "--json"))
+        fine = json.loads(self.firn("estimate", self.scene, "--json", "--set",
+                                    "solver.cell_size=0.025"))
+        self.assertAlmostEqual(fine["particles"] / coarse["particles"], 8.0, delta=0.1)
+        self.assertFalse((self.folder / "cache").exists())
+
+    def test_centimeters_are_noticed(self):
+        self.firn("estimate", self.scene, "--set", "solver.gravity=0 -98.1 0")
+        self.assertIn("centimeters", self.err)
+        self.firn("estimate", self.scene, "--set", "solver.cell_size=0.004", "--set",
+                  "ball.radius=0.004")
+        self.assertIn("meters", self.err)
+
+    def test_too_little_memory_is_noticed(self):
+        self.firn("estimate", self.scene, "--set", "solver.cell_size=0.0002", "--set",
+                  "ball.radius=3")
+        self.assertIn("GB of memory are needed", self.err)
+
+
+class New(Firn):
+    def setUp(self):
+        super().setUp()
+        self.examples = self.folder / "examples"
+        self.examples.mkdir()
+        shutil.copy(self.scene, self.examples / "tiny.firn")
+        (self.examples / "cube.obj").write_text(
+            "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+        scene = json.loads(json.dumps(SCENE))
+        scene["nodes"]["ball"]["params"].update(region="mesh", file="cube.obj")
+        (self.examples / "mesh.firn").write_text(json.dumps(scene))
+        self.env = {"FIRN_SCENES": str(self.examples)}
+
+    def test_examples_are_listed_with_their_comments(self):
+        text = self.firn("new", env=self.env)
+        self.assertRegex(text, "(?m)^  mesh +A small ball.*\n  tiny +A small ball")
+
+    def test_a_copy_is_ready_to_cook(self):
+        self.firn("new", "tiny", "-o", "mine.firn", env=self.env)
+        self.assertEqual((self.folder / "mine.firn").read_bytes(), Path(self.scene).read_bytes())
+        self.firn("new", "mesh", env=self.env)
+        self.firn("check", "mesh.firn")
+
+    def test_a_file_that_is_there_stays(self):
+        (self.folder / "mine.firn").write_text("mine")
+        self.firn("new", "tiny", "-o", "mine.firn", code=1, env=self.env)
+        self.assertIn("--force", self.err)
+        self.assertEqual((self.folder / "mine.firn").read_text(), "mine")
+        self.firn("new", "tiny", "-o", "mine.firn", "--force", env=self.env)
+
+    def test_a_folder_that_is_missing_is_named(self):
+        self.firn("new", code=5, env={"FIRN_SCENES": str(self.folder / "none")})
+        self.assertIn("FIRN_SCENES", self.err)
+
+
+if __name__ == "__main__":
+    PROGRAM = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()
