@@ -7,7 +7,7 @@ enum { SMOOTH_LIMIT = 24, SMOOTH_PASSES = 2 };
 // Balls of this many radii close the gaps between the points of a lattice.
 static const float COVER = 1.45f;
 
-static void draw_ball(const camera *cam, canvas *seen, firn_vec3 v, float radius, uint8_t kind)
+static void draw_ball(const camera *cam, canvas *seen, firn_vec3 v, float radius, uint8_t what)
 {
     float scale = cam->focal / v.z, reach = radius * scale;
     float cx = 0.5f * (float)cam->width + v.x * scale;
@@ -28,7 +28,7 @@ static void draw_ball(const camera *cam, canvas *seen, firn_vec3 v, float radius
             if ((inside < 0.0f && reach > 0.7f) || z >= seen->depth[at])
                 continue;
             seen->depth[at] = z;
-            seen->kind[at] = kind;
+            seen->kind[at] = what;
             seen->smooth[at] = radius;
         }
 }
@@ -40,7 +40,7 @@ void draw_clouds(const camera *cam, const firn_picture_scene *scene, canvas *see
         const firn_picture_cloud *cloud = &scene->clouds[c];
         for (size_t i = 0; i < cloud->count; i++) {
             firn_vec3 v = to_view(cam, cloud->position[i]);
-            if (v.z > nearest && v.z < 1e6f)
+            if (firn_vec_is_finite(v) && v.z > nearest && v.z < 1e6f)
                 draw_ball(cam, seen, v, COVER * cloud->radius[i], (uint8_t)(KIND_CLOUD + c));
         }
     }
