@@ -1,5 +1,8 @@
-# How snow behaves: small scenes with closed-form answers or clear expectations.
-foreach(scene rest waves contact packing impact moving)
-    firn_test(scene_${scene} SOURCES scenes/${scene}.c LIBRARIES firn_core)
-    set_property(TEST scene_${scene} APPEND PROPERTY ENVIRONMENT OMP_WAIT_POLICY=passive)
-endforeach()
+# The example shots, and the pictures of them.
+if(TARGET firn_graph)
+    firn_test(scenes_check SOURCES unit/scenes.c LIBRARIES firn_graph firn_picture)
+    target_compile_definitions(scenes_check PRIVATE
+        FIRN_SCENES="${PROJECT_SOURCE_DIR}/docs/scenes" FIRN_MAKE_WALKER="$<TARGET_FILE:make_walker>")
+    add_dependencies(scenes_check make_walker)
+endif()
+firn_test(test_picture SOURCES unit/picture.c LIBRARIES firn_picture LABELS asan)

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Writes the meshes of the example shots beside this file. They are checked in; run it only after a
+change here. Faces wind counterclockwise seen from outside; Y is up, units are meters."""
+import math
+import pathlib
+
+FOLDER = pathlib.Path(__file__).parent
+
+
+class Mesh:
+    def __init__(self):
+        self.points, self.faces = [], []
+
+    def prism(self, outline, near, far):
+        """Extrudes an outline in x, y, counterclockwise, from z = near to z = far (near > far)."""
+        first, count = len(self.points), len(outline)
+        self.points += [(x, y, near) for x, y in outline] + [(x, y, far) for x, y in outline]
+        self.faces.append([first + i for i in range(count)])
+        self.faces.append([first + count + i for i in reversed(range(count))])
+        for i in range(count):
+            j = (i + 1) % count
+            self.faces.append([first + i, first + count + i, first + count + j, first + j])
+
+    def box(self, x0, x1, y0, y1, z0, z1):
+        self.prism([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], z1, z0)
+
+    def cylinder(self, x, z, radius, y0, y1, sides=32):
+        ring = [(x + radius * math.cos(2 * math.pi * i / sides),
+                 z - radius * math.sin(2 * math.pi * i / sides)) for i in range(sides)]
+        first = len(self.points)
+        self.points += [(a, y0, b) for a, b in ring] + [(a, y1, b) for a, b in ring]
+        self.faces.append([first + i for i in reversed(range(sides))])
+        self.faces.append([first + sides + i for i in range(sides)])
+        for i in range(sides):
+            j = (i + 1) % sides
+            self.faces.append([first + i, first + j, first + sides + j, first + sides + i])
+
+    def write(self, name):
+        lines = ["# Written by make_meshes.py."]
+        lines += ["v %.6g %.6g %.6g" % point for point in self.points]
+        lines += ["f " + " ".join(str(i + 1) for i in face) for face in self.faces]
+        (FOLDER / name).write_text("\n".join(lines) + "\n")
+
+
+def wedge():
+    mesh = Mesh()
+    mesh.prism([(-0.2, 0.0), (0.2, 0.0), (0.0, 0.3)], 0.6, -0.6)
+    mesh.write("wedge.obj")
+
+
+def plow_blade():
+    """A curved blade that leans back at its foot; its back is at x < 0."""
+    mesh = Mesh()
+    front = [(0.25 - 0.25 * math.cos(math.radians(a)), 0.25 + 0.28 * math.sin(math.radians(a)))
+             for a in range(-60, 61, 15)]
+    back = [(x - 0.06, y) for x, y in reversed(front)]
+    mesh.prism(front + back, 0.45, -0.45)
+    mesh.write("plow_blade.obj")
+
+
+def slope():
+    """A layer of snow, 9 cm deep, on a plane that falls by 25 degrees along +X."""
+    mesh = Mesh()
+    c, s = math.cos(math.radians(25)), math.sin(math.radians(25))
+    outline = [(-0.9, 0.0), (1.6, 0.0), (1.6, 0.09), (-0.9, 0.09)]
+    mesh.prism([(x * c + y * s, y * c - x * s) for x, y in outline], 0.35, -0.35)
+    mesh.write("slope_layer.obj")
+
+
+STROKES = {  # boxes on a grid of 5 by 7: x0, x1, y0, y1
+    "S": [(0, 5, 0, 1.4), (3.6, 5, 1.4, 2.8), (0, 5, 2.8, 4.2), (0, 1.4, 4.2, 5.6), (0, 5, 5.6, 7)],
+    "N": [(0, 1.4, 0, 7), (3.6, 5, 0, 7), (1.4, 2.2, 3.9, 6.0), (2.2, 2.9, 2.5, 4.6),
+          (2.9, 3.6, 1.1, 3.2)],
+    "O": [(0, 5, 0, 1.4), (0, 5, 5.6, 7), (0, 1.4, 1.4, 5.6), (3.6, 5, 1.4, 5.6)],
+    "W": [(0, 1.4, 0, 7), (4.1, 5.5, 0, 7), (1.4, 4.1, 0, 1.4), (2.1, 3.4, 1.4, 4.2)],
+}
+
+
+def text(word, size):
+    mesh, x = Mesh(), -0.5 * size * (6.2 * len(word) - 1.2)
+    for letter in word:
+        for x0, x1, y0, y1 in STROKES[letter]:
+            mesh.box(x + size * x0, x + size * x1, 0.02 + size * y0, 0.02 + size * y1, -0.07, 0.07)
+        x += size * 6.2
+    mesh.write("text.obj")
+
+
+def castle():
+    """Four round towers, walls with battlements, a gate and a keep; touching parts overlap."""
+    mesh = Mesh()
+    for x in (-0.4, 0.4):
+        for z in (-0.4, 0.4):
+            mesh.cylinder(x, z, 0.13, 0.0, 0.62, 24)
+            for i in range(4):
+                a = 0.5 * math.pi * i + 0.25 * math.pi
+                cx, cz = x + 0.09 * math.cos(a), z + 0.09 * math.sin(a)
+                mesh.box(cx - 0.03, cx + 0.03, 0.61, 0.69, cz - 0.03, cz + 0.03)
+    for side in (-0.4, 0.4):
+        mesh.box(-0.35, 0.35, 0.0, 0.4, side - 0.05, side + 0.05)
+        for i in range(4):
+            x = -0.26 + 0.155 * i
+            mesh.box(x, x + 0.08, 0.39, 0.46, side - 0.05, side + 0.05)
+    mesh.box(-0.45, -0.35, 0.0, 0.4, -0.35, 0.35)
+    mesh.box(0.35, 0.45, 0.0, 0.4, -0.35, -0.1)
+    mesh.box(0.35, 0.45, 0.0, 0.4, 0.1, 0.35)
+    mesh.box(0.35, 0.45, 0.25, 0.4, -0.11, 0.11)
+    mesh.box(-0.15, 0.15, 0.0, 0.75, -0.15, 0.15)
+    mesh.write("castle.obj")
+
+
+def cylinders():
+    for name, x in (("cylinder_left.obj", -0.4), ("cylinder_middle.obj", 0.0),
+                    ("cylinder_right.obj", 0.4)):
+        mesh = Mesh()
+        mesh.cylinder(x, 0.0, 0.13, 0.0, 0.4)
+        mesh.write(name)
+
+
+def ice_axe():
+    """An ice axe that turns about the end of its shaft, at the origin; the pick points to +X."""
+    mesh = Mesh()
+    mesh.box(-0.025, 0.025, 0.0, 0.62, -0.025, 0.025)
+    mesh.prism([(-0.16, 0.66), (-0.16, 0.56), (0.0, 0.6), (0.14, 0.59), (0.3, 0.47), (0.2, 0.63),
+                (0.0, 0.68)], 0.035, -0.035)
+    mesh.write("ice_axe.obj")
+
+
+wedge()
+plow_blade()
+slope()
+text("SNOW", 0.06)
+castle()
+cylinders()
+ice_axe()
