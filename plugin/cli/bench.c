@@ -1,5 +1,6 @@
 /// `firn bench`: what a substep costs, measured beside the machine's own bandwidth.
 #define _POSIX_C_SOURCE 200809L
+#include "bench.h"
 #include "command.h"
 
 #include "firn/sim.h"
@@ -192,7 +193,8 @@ static firn_result set(firn_sim_def *def, const char *name, const char *text, fi
 
 /// The words of the command line; what is left out has a default.
 typedef struct bench_words {
-    const char *particles, *kernel, *transfer, *integrator, *threads, *steps, *retries, *isa, *json;
+    const char *particles, *kernel, *transfer, *integrator, *threads, *steps, *retries, *isa, *json,
+        *folder;
 } bench_words;
 
 #define ROW(field) offsetof(bench_words, field)
@@ -207,12 +209,38 @@ static const firn_option options[] = {
     {"--retries", "N", "above 0 the copy of the state is kept and counted (0)", ROW(retries)},
     {"--isa", "NAME", "scalar, baseline, avx2 or avx512", ROW(isa)},
     {"--json", NULL, "one JSON object instead of a table", ROW(json)},
+    {"--folder", "DIR", "where the suites of files write (.)", ROW(folder)},
 };
+
+/// What can be measured beside the solver.
+static const struct {
+    const char *name;
+    void (*run)(const char *folder);
+} suites[] = {
+    {"alembic", firn_bench_alembic},
+    {"formats", firn_bench_formats},
+    {"vdb", firn_bench_vdb},
+};
+
+static int run_suite(const char *name, const char *folder)
+{
+    for (size_t i = 0; i < FIRN_COUNT(suites); i++) {
+        if (strcmp(suites[i].name, name) == 0) {
+            suites[i].run(folder != NULL ? folder : ".");
+            return FIRN_EXIT_OK;
+        }
+    }
+    return firn_usage("bench",
+                      "there is no suite '%s'; alembic, formats and vdb measure files, "
+                      "no word at all measures the solver",
+                      name);
+}
 
 static int run_bench(const void *memory, const firn_words *rest)
 {
     const bench_words *words = memory;
-    (void)rest;
+    if (rest->count > 0)
+        return run_suite(rest->words[0], words->folder);
     bench_request request = {.def = firn_sim_def_default(),
                              .particles = 300000.0,
                              .steps = 20,
@@ -247,13 +275,16 @@ static int run_bench(const void *memory, const firn_words *rest)
 
 const firn_command firn_command_bench = {
     .name = "bench",
-    .summary = "measures the solver on this machine",
-    .usage = "[OPTIONS]",
+    .summary = "measures the solver and the file formats on this machine",
+    .usage = "[alembic|formats|vdb] [OPTIONS]",
     .about = "Times substeps of a snowball that hits the floor at 5 m/s, in the middle of the\n"
-             "impact: nanoseconds per particle and substep, stage by stage, and memory.",
+             "impact: nanoseconds per particle and substep, stage by stage, and memory. With a\n"
+             "word: writing and reading files, as speed against plain files of the same bytes.",
     .example = "  firn bench --threads 8\n"
-               "  firn bench --kernel cubic --integrator implicit --json",
+               "  firn bench --kernel cubic --integrator implicit --json\n"
+               "  firn bench vdb --folder /tmp",
     .own = {options, FIRN_COUNT(options)},
     .request_size = sizeof(bench_words),
+    .most = 1,
     .run = run_bench,
 };
