@@ -27,7 +27,7 @@ COLUMNS = 100
 
 # Which firn/X.h each folder may include, beside the headers of its own library; the most specific
 # folder counts. "*" stands for every public header, "!x" for all but x.
-BASIC = {"base", "vec", "params", "file", "level_set"}
+BASIC = {"base", "defs", "vec", "params", "file", "level_set"}
 MAY_INCLUDE = {
     "core/include": BASIC,
     "core/src": set(),
@@ -35,6 +35,7 @@ MAY_INCLUDE = {
     "plugin/include": BASIC,
     "plugin/alembic": BASIC - {"params"},
     "plugin/formats": BASIC,
+    "plugin/picture": BASIC,
     "plugin/render": BASIC | {"field"},
     "plugin/src": BASIC,
     "plugin/nodes": {"*", "!graph"},
@@ -47,6 +48,7 @@ OWN_HEADERS = {
     "plugin/include": "plugin/include",
     "plugin/alembic": "plugin/alembic/include",
     "plugin/formats": "plugin/formats/include",
+    "plugin/picture": "plugin/picture/include",
     "plugin/render": "plugin/render/include",
     "plugin/src": "plugin/include",
 }
@@ -67,7 +69,7 @@ C_LIBRARY = set(
 # Platform code has an address.
 MAY_USE_IFDEF = {"base.h", "base.c", "simd.h", "loader.c"}
 LIBRARIES = ["core/src", "vdb_bridge/src", "plugin/src", "plugin/nodes", "plugin/alembic",
-             "plugin/formats", "plugin/render"]
+             "plugin/formats", "plugin/picture", "plugin/render"]
 BANNED = {
     r"\b(malloc|calloc|realloc|free|strdup|aligned_alloc)\(": "memory comes from firn_alloc",
     r"\b(printf|puts|putchar|perror)\(|\bstd(out|err)\b": "libraries do not print",

@@ -1,5 +1,5 @@
 #include "collider_state.h"
-#include "defs.h"
+#include "firn/defs.h"
 
 #define ROW(field) FIRN_PARAM(firn_collider_def, field)
 

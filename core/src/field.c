@@ -1,7 +1,7 @@
 #include "firn/field.h"
 
 #include "coord_table.h"
-#include "defs.h"
+#include "firn/defs.h"
 #include "threads.h"
 
 #include "firn/sim.h"

@@ -1,6 +1,6 @@
 #include "firn/material.h"
 
-#include "defs.h"
+#include "firn/defs.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "firn/sim.h"
 
-#include "defs.h"
+#include "firn/defs.h"
 #include "sim_defs.h"
 #include "sim_state.h"
 #include "threads.h"

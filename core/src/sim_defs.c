@@ -1,6 +1,6 @@
 #include "sim_defs.h"
 
-#include "defs.h"
+#include "firn/defs.h"
 
 #include <string.h>
 

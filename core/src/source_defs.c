@@ -1,4 +1,4 @@
-#include "defs.h"
+#include "firn/defs.h"
 #include "seed_volume.h"
 #include "seeding.h"
 

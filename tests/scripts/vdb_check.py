@@ -30,7 +30,8 @@ def voxels(reach=9):
     return [(i, j, k) for i in span for j in span for k in span]
 
 
-def ball(transform, center=(0, 0, 0), name="surface", half=False, grid_class=vdb.GridClass.LEVEL_SET):
+def ball(transform, center=(0, 0, 0), name="surface", half=False,
+         grid_class=vdb.GridClass.LEVEL_SET):
     grid = vdb.FloatGrid(BAND)
     grid.name, grid.gridClass, grid.transform = name, grid_class, transform
     grid.saveFloatAsHalf = half
@@ -105,7 +106,8 @@ def write_for_bridge(folder):
     tile.fill((-4096, -4096, -4096), (4095, 4095, 4095), (0, 2.5, 0))
     write("tile", ball(plain), tile)
 
-    stretched = vdb.createLinearTransform([[H, 0, 0, 0], [0, 2 * H, 0, 0], [0, 0, H, 0], [0, 0, 0, 1]])
+    stretched = vdb.createLinearTransform(
+        [[H, 0, 0, 0], [0, 2 * H, 0, 0], [0, 0, H, 0], [0, 0, 0, 1]])
     mirrored = vdb.createLinearTransform([[-H, 0, 0, 0], [0, H, 0, 0], [0, 0, H, 0], [0, 0, 0, 1]])
     frustum = vdb.createFrustumTransform((0, 0, 0), (10, 10, 10), 0.5, 10, H)
     for name, transform in (("stretched", stretched), ("mirrored", mirrored), ("frustum", frustum)):
@@ -153,7 +155,8 @@ def check_metadata(folder):
             assert source["density_units"] == unit, source
             assert source["density_ref_kg_m3"] == 400, source
             assert math.isclose(source["sigma_t_per_density"], sigma, rel_tol=1e-6), source
-            assert all(math.isclose(a, b, rel_tol=1e-6) for a, b in zip(source["albedo"], (0.9, 0.95, 1.0)))
+            assert all(math.isclose(a, b, rel_tol=1e-6)
+                       for a, b in zip(source["albedo"], (0.9, 0.95, 1.0)))
             assert source["g"] == 0.5, source
 
 
@@ -184,15 +187,18 @@ def check_grids(folder):
             band += 1
         assert band > 1000
         accessor = surface.getConstAccessor()
-        assert all(accessor.getValue(c) < 0 for c in ((0, 0, 0), (130, 1, 2), (300, 200, 5), (5000, 9, -50)))
+        inside = ((0, 0, 0), (130, 1, 2), (300, 200, 5), (5000, 9, -50))
+        assert all(accessor.getValue(c) < 0 for c in inside)
 
 
 def check_tools(folder):
-    text = subprocess.run(["vdb_print", "-l", f"{folder}/blosc.vdb"], capture_output=True, text=True).stdout
+    text = subprocess.run(["vdb_print", "-l", f"{folder}/blosc.vdb"], capture_output=True,
+                          text=True).stdout
     for word in ("density", "fog volume", "vel", "contravariant relative", "surface", "level set",
                  "sigma_t_per_density", "blosc + active values", "is_saved_as_half_float"):
         assert word in text, f"{word} is not in:\n{text}"
-    text = subprocess.run(["vdb_print", f"{folder}/points.vdb"], capture_output=True, text=True).stdout
+    text = subprocess.run(["vdb_print", f"{folder}/points.vdb"], capture_output=True,
+                          text=True).stdout
     assert "points" in text and "ptdataidx32" in text, text
 
 

@@ -12,7 +12,8 @@ import sys
 library, c_compiler, cxx_compiler, *includes = sys.argv[1:]
 headers = [h for i in includes for h in sorted(pathlib.Path(i, "firn").glob("vdb*.h"))]
 assert len(headers) >= 5, headers
-flags = [f"-I{i}" for i in includes] + ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+flags = [f"-I{i}" for i in includes]
+flags += ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
 declared = set()
 for header in headers:
     line = f'#include "firn/{header.name}"\n'

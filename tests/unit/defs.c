@@ -1,4 +1,4 @@
-#include "defs.h"
+#include "firn/defs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "settings.h"
 
-#include "defs.h"
+#include "firn/defs.h"
 
 // clang-format off
 #define ROW(field) FIRN_PARAM(firn_vdb_reader_def, field)
