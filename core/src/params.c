@@ -386,8 +386,10 @@ static firn_result store_text(const firn_param *param, void *settings, const cha
 {
     char *field = (char *)settings + param->offset;
     size_t length = strlen(text);
+    char size[64];
+    snprintf(size, sizeof size, "%zu bytes long", length);
     if (length >= FIRN_TEXT_SIZE)
-        return refuse(param, NULL, "longer", error);
+        return refuse(param, NULL, size, error);
     // Without leftovers, so that equal settings are equal bytes; the text may be the field itself.
     memmove(field, text, length);
     memset(field + length, 0, FIRN_TEXT_SIZE - length);

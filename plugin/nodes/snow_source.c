@@ -65,7 +65,6 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
 {
     const settings *s = memory;
     (void)param;
-    // The graph asks for one frame after the other; only the first counts.
     return s->region >= REGION_MESH && s->file[0] != '\0' &&
            firn_path_of_frame(s->file, frame, path, size, NULL) == FIRN_OK;
 }

@@ -119,8 +119,8 @@ typedef struct column {
     void *owned;
 } column;
 
-static firn_result convert(const firn_points *points, const char *name, int wanted, column *out,
-                           firn_error *error)
+static firn_result convert(const firn_points *points, const char *name, firn_storage wanted,
+                           column *out, firn_error *error)
 {
     const firn_attribute *from = firn_points_find(points, name);
     memset(out, 0, sizeof *out);
@@ -131,11 +131,11 @@ static firn_result convert(const firn_points *points, const char *name, int want
                          name);
     size_t count = points->count * (size_t)from->tuple_size;
     bool integer = wanted == FIRN_STORAGE_INT32 || wanted == FIRN_STORAGE_UINT64;
-    if (from->storage == (firn_storage)wanted) {
+    if (from->storage == wanted) {
         out->values = from->data;
         return FIRN_OK;
     }
-    size_t size = firn_storage_size((firn_storage)wanted);
+    size_t size = firn_storage_size(wanted);
     out->values = out->owned = firn_alloc((count + 1) * size);
     if (out->owned == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot write %s", name);

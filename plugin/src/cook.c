@@ -11,7 +11,7 @@ static const firn_slot *slot_of(const firn_cook *cook, const char *name)
     for (size_t i = 0; i < node->type->info.input_count; i++)
         if (strcmp(node->type->info.inputs[i].name, name) == 0)
             return &node->inputs[i];
-    FIRN_ASSERT(!"the node has no such input");
+    FIRN_ASSERT(false); // the node has no such input
     return NULL;
 }
 

@@ -11,7 +11,8 @@ enum { FIRN_NAME_SIZE = 64, FIRN_LAYER_COUNT = 2 };
 typedef struct firn_type {
     const firn_node_type *node;
     firn_node_info info;
-    firn_param *params; // names of prefixed rows are allocated
+    firn_param *params;
+    char (*names)[FIRN_NAME_SIZE]; // of the rows that have a prefix
 } firn_type;
 
 /// What the user set for a parameter: keys, a text or numbers.

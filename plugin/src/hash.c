@@ -26,7 +26,8 @@ static uint64_t add_files(const firn_node *node, const firn_param *param, uint64
 {
     const firn_shot *shot = &node->graph->shot;
     char path[FIRN_PATH_SIZE], before[FIRN_PATH_SIZE] = "";
-    for (int frame = shot->first; frame <= shot->last; frame++) {
+    int last = node->type->node->time_dependent ? shot->last : shot->first;
+    for (int frame = shot->first; frame <= last; frame++) {
         if (!firn_node_file(node, node->settings, param, frame, path, sizeof path))
             break;
         if (strcmp(path, before) == 0)

@@ -27,44 +27,35 @@ static size_t count_rows(const firn_node_type *node)
     return count;
 }
 
-static firn_result add_prefix(const char *prefix, firn_param *param, firn_error *error)
-{
-    size_t size = strlen(prefix) + strlen(param->name) + 1;
-    char *name = firn_alloc(size);
-    if (name == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the node types");
-    snprintf(name, size, "%s%s", prefix, param->name);
-    param->name = name;
-    param->label = NULL; // made from the whole name
-    return FIRN_OK;
-}
-
-static firn_result add_rows(firn_type *type, const firn_node_rows *rows, firn_error *error)
+static void add_rows(firn_type *type, const firn_node_rows *rows)
 {
     firn_param_table table = rows->table();
     for (size_t i = 0; i < table.count; i++) {
         const firn_param *row = &table.params[i];
         if (firn_list_has(rows->omit, row->name))
             continue;
-        firn_param *param = &type->params[type->info.params.count];
+        size_t index = type->info.params.count++;
+        firn_param *param = &type->params[index];
         *param = *row;
         param->offset += rows->offset;
         if (rows->prefix != NULL) {
+            char *name = type->names[index];
+            snprintf(name, FIRN_NAME_SIZE, "%s%s", rows->prefix, row->name);
+            param->name = name;
+            param->label = NULL; // made from the whole name
             param->visible_when = NULL;
-            FIRN_TRY(add_prefix(rows->prefix, param, error));
         }
         if (param->visible_when == NULL)
             param->visible_when = rows->visible_when;
-        type->info.params.count++;
     }
-    return FIRN_OK;
 }
 
 static firn_result flatten(firn_type *type, const firn_node_type *node, firn_error *error)
 {
     type->node = node;
     type->params = firn_alloc_zero((count_rows(node) + 1) * sizeof *type->params);
-    if (type->params == NULL)
+    type->names = firn_alloc_zero((count_rows(node) + 1) * sizeof *type->names);
+    if (type->params == NULL || type->names == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the node types");
     firn_node_info *info = &type->info;
     info->name = node->name;
@@ -79,7 +70,7 @@ static firn_result flatten(firn_type *type, const firn_node_type *node, firn_err
     for (size_t i = 0; i < node->param_count; i++)
         type->params[info->params.count++] = node->params[i];
     for (size_t r = 0; r < node->row_count; r++)
-        FIRN_TRY(add_rows(type, &node->rows[r], error));
+        add_rows(type, &node->rows[r]);
     return FIRN_OK;
 }
 
@@ -94,31 +85,11 @@ firn_result firn_types_create(firn_type **types, size_t *count, firn_error *erro
     return FIRN_OK;
 }
 
-static void free_prefixed(firn_type *type)
-{
-    for (size_t r = 0; r < type->node->row_count; r++) {
-        const firn_node_rows *rows = &type->node->rows[r];
-        if (rows->prefix == NULL)
-            continue;
-        size_t length = strlen(rows->prefix);
-        firn_param_table table = rows->table();
-        for (size_t i = 0; i < type->info.params.count; i++) {
-            const char *name = type->params[i].name;
-            if (strncmp(name, rows->prefix, length) != 0)
-                continue;
-            const firn_param *row = firn_params_find(table, name + length);
-            if (row != NULL && row->offset + rows->offset == type->params[i].offset)
-                firn_free((void *)name);
-        }
-    }
-}
-
 void firn_types_destroy(firn_type *types, size_t count)
 {
     for (size_t i = 0; types != NULL && i < count; i++) {
-        if (types[i].params != NULL)
-            free_prefixed(&types[i]);
         firn_free(types[i].params);
+        firn_free(types[i].names);
     }
     firn_free(types);
 }

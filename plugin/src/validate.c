@@ -45,7 +45,8 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
     const firn_shot *shot = &node->graph->shot;
     char path[FIRN_PATH_SIZE], before[FIRN_PATH_SIZE] = "", first[FIRN_PATH_SIZE] = "";
     int missing = 0;
-    for (int frame = shot->first; frame <= shot->last; frame++) {
+    int last = node->type->node->time_dependent ? shot->last : shot->first;
+    for (int frame = shot->first; frame <= last; frame++) {
         if (!firn_node_file(node, node->settings, param, frame, path, sizeof path) ||
             strcmp(path, before) == 0)
             break;

@@ -363,6 +363,51 @@ static void a_short_buffer_is_cut_and_never_overrun(void **state)
     }
 }
 
+typedef struct texts {
+    char name[FIRN_TEXT_SIZE];
+    char file[FIRN_TEXT_SIZE];
+} texts;
+
+static const firn_param text_rows[] = {
+    {FIRN_PARAM(texts, name), FIRN_STRING, {0}, 0, 0, "", "A name", .text = "snow"},
+    {FIRN_PARAM(texts, file), FIRN_PATH, {0}, 0, 0, "", "A file"},
+};
+
+static void texts_are_stored_whole_and_take_no_numbers(void **state)
+{
+    (void)state;
+    const firn_param_table both = {text_rows, FIRN_COUNT(text_rows)};
+    texts t;
+    memset(&t, 0xA5, sizeof t);
+    firn_params_reset(both, &t);
+    assert_string_equal(t.name, "snow");
+    assert_string_equal(t.file, "");
+
+    firn_error error;
+    char text[FIRN_TEXT_SIZE + 1], printed[FIRN_TEXT_SIZE];
+    memset(text, 'x', sizeof text);
+    text[FIRN_TEXT_SIZE] = '\0';
+    assert_int_equal(firn_param_parse(&text_rows[0], &t, text, &error), FIRN_ERR_ARGUMENT);
+    assert_string_equal(error.message,
+                        "name is 1024 bytes long; it must be a text of at most 1023 bytes");
+    text[FIRN_TEXT_SIZE - 1] = '\0';
+    assert_int_equal(firn_param_parse(&text_rows[0], &t, text, &error), FIRN_OK);
+    firn_param_print(&text_rows[0], &t, printed, sizeof printed);
+    assert_string_equal(printed, text);
+    assert_int_equal(firn_params_check(both, &t, "node", &error), FIRN_OK);
+
+    // Equal texts are equal bytes, whatever was there before.
+    texts fresh;
+    firn_params_reset(both, &fresh);
+    assert_int_equal(firn_param_parse(&text_rows[0], &t, "snow", &error), FIRN_OK);
+    assert_memory_equal(&t, &fresh, sizeof t);
+
+    const double one[3] = {1.0, 0.0, 0.0};
+    assert_int_equal(firn_param_set(&text_rows[1], &t, one, &error), FIRN_ERR_ARGUMENT);
+    memset(t.file, 'x', sizeof t.file);
+    assert_int_equal(firn_params_check(both, &t, "node", &error), FIRN_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +428,7 @@ int main(void)
         cmocka_unit_test(choices_have_names_up_to_the_last),
         cmocka_unit_test(labels_are_given_or_made_from_the_name),
         cmocka_unit_test(a_short_buffer_is_cut_and_never_overrun),
+        cmocka_unit_test(texts_are_stored_whole_and_take_no_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
