@@ -49,8 +49,7 @@ typedef struct hit {
     firn_vec3 normal;
 } hit;
 
-static void meet_planes(const firn_picture_scene *scene, const camera *cam, firn_vec3 ray,
-                        hit *hit)
+static void meet_planes(const firn_picture_scene *scene, const camera *cam, firn_vec3 ray, hit *hit)
 {
     for (size_t i = 0; i < scene->solid_count; i++) {
         const firn_collider_def *solid = &scene->solids[i];
@@ -68,8 +67,7 @@ static void meet_planes(const firn_picture_scene *scene, const camera *cam, firn
     }
 }
 
-static void meet_shapes(const firn_picture_scene *scene, const camera *cam, firn_vec3 ray,
-                        hit *hit)
+static void meet_shapes(const firn_picture_scene *scene, const camera *cam, firn_vec3 ray, hit *hit)
 {
     float length = firn_length(ray), t = 0.0f, close = 2e-4f * cam->size;
     for (int step = 0; step < TRACE_STEPS && t < hit->depth; step++) {
