@@ -137,7 +137,8 @@ static firn_result add_surface(picture *p, const firn_level_set *set, const firn
     p->clouds[p->scene.cloud_count++] = (firn_picture_cloud){.count = count,
                                                              .position = p->surfaces[slot],
                                                              .radius = p->widths[slot],
-                                                             .albedo = {0.36f, 0.20f, 0.13f}};
+                                                             .albedo = {0.36f, 0.20f, 0.13f},
+                                                             .framed = true};
     return FIRN_OK;
 }
 
