@@ -62,8 +62,7 @@ static firn_result find_box(const firn_picture_def *def, const firn_picture_scen
 firn_vec3 to_view(const camera *cam, firn_vec3 world)
 {
     firn_vec3 r = firn_sub(world, cam->eye);
-    return firn_vec(firn_dot(r, cam->right), firn_dot(r, cam->up),
-                    firn_dot(r, cam->forward));
+    return firn_vec(firn_dot(r, cam->right), firn_dot(r, cam->up), firn_dot(r, cam->forward));
 }
 
 firn_vec3 pixel_ray(const camera *cam, float x, float y)
@@ -73,8 +72,8 @@ firn_vec3 pixel_ray(const camera *cam, float x, float y)
     return firn_add_scaled(firn_add_scaled(cam->forward, u, cam->right), v, cam->up);
 }
 
-firn_result find_camera(const firn_picture_def *def, const firn_picture_scene *scene,
-                        camera *cam, firn_error *error)
+firn_result find_camera(const firn_picture_def *def, const firn_picture_scene *scene, camera *cam,
+                        firn_error *error)
 {
     const float radians = 0.017453292519943295f;
     FIRN_TRY(find_box(def, scene, cam, error));

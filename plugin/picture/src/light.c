@@ -82,8 +82,7 @@ float open_sky(const camera *cam, const canvas *seen, int x, int y)
         if (px < 0 || py < 0 || px >= cam->width || py >= cam->height)
             continue;
         float there_z = seen->depth[(size_t)py * (size_t)cam->width + (size_t)px];
-        firn_vec3 there =
-            firn_scale(there_z, pixel_ray(cam, (float)px + 0.5f, (float)py + 0.5f));
+        firn_vec3 there = firn_scale(there_z, pixel_ray(cam, (float)px + 0.5f, (float)py + 0.5f));
         firn_vec3 to = firn_sub(there, here);
         float length = firn_length(to) + 1e-6f * z;
         float rise = firn_dot(to, normal) / length - 0.12f;

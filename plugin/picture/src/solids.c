@@ -50,7 +50,7 @@ typedef struct hit {
 } hit;
 
 static void meet_planes(const firn_picture_scene *scene, const camera *cam, firn_vec3 ray,
-                        hit *hit)
+                        hit *first)
 {
     for (size_t i = 0; i < scene->solid_count; i++) {
         const firn_collider_def *solid = &scene->solids[i];
@@ -60,25 +60,25 @@ static void meet_planes(const firn_picture_scene *scene, const camera *cam, firn
         float facing = firn_dot(normal, ray);
         float t = firn_dot(normal, firn_sub(solid->pose.translation, cam->eye)) /
                   (facing < -1e-6f ? facing : -1e-6f);
-        if (facing < -1e-6f && t > 0.0f && t < hit->depth) {
-            hit->depth = t;
-            hit->kind = KIND_GROUND;
-            hit->normal = normal;
+        if (facing < -1e-6f && t > 0.0f && t < first->depth) {
+            first->depth = t;
+            first->kind = KIND_GROUND;
+            first->normal = normal;
         }
     }
 }
 
 static void meet_shapes(const firn_picture_scene *scene, const camera *cam, firn_vec3 ray,
-                        hit *hit)
+                        hit *first)
 {
     float length = firn_length(ray), t = 0.0f, close = 2e-4f * cam->size;
-    for (int step = 0; step < TRACE_STEPS && t < hit->depth; step++) {
+    for (int step = 0; step < TRACE_STEPS && t < first->depth; step++) {
         firn_vec3 point = firn_add_scaled(cam->eye, t, ray);
         float distance = solid_distance(scene, point);
         if (distance < close) {
-            hit->depth = t;
-            hit->kind = KIND_SOLID;
-            hit->normal = solid_normal(scene, point, close);
+            first->depth = t;
+            first->kind = KIND_SOLID;
+            first->normal = solid_normal(scene, point, close);
             return;
         }
         t += distance / length;
@@ -92,12 +92,12 @@ void draw_solids(const camera *cam, const firn_picture_scene *scene, canvas *see
         for (int x = 0; x < cam->width; x++) {
             size_t at = (size_t)y * (size_t)cam->width + (size_t)x;
             firn_vec3 ray = pixel_ray(cam, (float)x + 0.5f, (float)y + 0.5f);
-            hit hit = {seen->depth[at], seen->kind[at], seen->normal[at]};
-            meet_planes(scene, cam, ray, &hit);
-            meet_shapes(scene, cam, ray, &hit);
-            seen->depth[at] = hit.depth;
-            seen->kind[at] = hit.kind;
-            seen->normal[at] = hit.normal;
+            hit found = {seen->depth[at], seen->kind[at], seen->normal[at]};
+            meet_planes(scene, cam, ray, &found);
+            meet_shapes(scene, cam, ray, &found);
+            seen->depth[at] = found.depth;
+            seen->kind[at] = found.kind;
+            seen->normal[at] = found.normal;
         }
 }
 

@@ -47,8 +47,8 @@ void draw_clouds(const camera *cam, const firn_picture_scene *scene, canvas *see
 }
 
 // A weighted mean along a row or column over what belongs to the same surface.
-static float smooth_pixel(const camera *cam, const canvas *seen, size_t at, int position,
-                          int limit, size_t step)
+static float smooth_pixel(const camera *cam, const canvas *seen, size_t at, int position, int limit,
+                          size_t step)
 {
     float z = seen->depth[at], radius = seen->smooth[at];
     float reach = at_most(2.0f * radius * cam->focal / z, (float)SMOOTH_LIMIT);
@@ -78,10 +78,10 @@ void smooth_clouds(const camera *cam, canvas *seen)
             for (int x = 0; x < cam->width; x++) {
                 size_t at = (size_t)y * (size_t)cam->width + (size_t)x;
                 bool row = pass % 2 == 0;
-                seen->scratch[at] = seen->kind[at] < KIND_CLOUD ? seen->depth[at]
-                                      : row ? smooth_pixel(cam, seen, at, x, cam->width, 1)
-                                            : smooth_pixel(cam, seen, at, y, cam->height,
-                                                           (size_t)cam->width);
+                seen->scratch[at] =
+                    seen->kind[at] < KIND_CLOUD ? seen->depth[at]
+                    : row                       ? smooth_pixel(cam, seen, at, x, cam->width, 1)
+                          : smooth_pixel(cam, seen, at, y, cam->height, (size_t)cam->width);
             }
         float *swap = seen->depth;
         seen->depth = seen->scratch;
