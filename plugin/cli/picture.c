@@ -1,9 +1,10 @@
 /// `firn picture`: a shaded view of a cache or a particle file.
 #define _POSIX_C_SOURCE 200809L
+#include "firn/picture.h"
+
 #include "command.h"
 
 #include "firn/cache.h"
-#include "firn/picture.h"
 #include "firn/png.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+#include "firn/picture.h"
+
 #include "picture_state.h"
 
 static const float FAR = 1e8f; // m

@@ -39,8 +39,8 @@ static inline float at_most(float x, float upper) { return x < upper ? x : upper
 static inline float clamp01(float x) { return at_least(0.0f, at_most(x, 1.0f)); }
 
 // camera.c
-firn_result find_camera(const firn_picture_def *def, const firn_picture_scene *scene,
-                        camera *cam, firn_error *error);
+firn_result find_camera(const firn_picture_def *def, const firn_picture_scene *scene, camera *cam,
+                        firn_error *error);
 firn_vec3 to_view(const camera *cam, firn_vec3 world);
 /// The direction through a pixel, one meter along forward.
 firn_vec3 pixel_ray(const camera *cam, float x, float y);
