@@ -47,9 +47,9 @@ const firn_exit_meaning *firn_exit_at(size_t index)
     return index < FIRN_COUNT(meanings) ? &meanings[index] : NULL;
 }
 
-firn_exit firn_exit_code(firn_result result)
+int firn_exit_code(firn_result result)
 {
-    return (size_t)result < FIRN_COUNT(codes) ? codes[result] : FIRN_EXIT_FAILED;
+    return (int)((size_t)result < FIRN_COUNT(codes) ? codes[result] : FIRN_EXIT_FAILED);
 }
 
 int firn_exit_of(firn_result result, const firn_error *error)

@@ -84,7 +84,7 @@ const char *firn_suggest(const char *const *known, size_t count, const char *wor
                          size_t size);
 
 /// The exit code that goes with a result.
-firn_exit firn_exit_code(firn_result result);
+int firn_exit_code(firn_result result);
 
 /// Prints the error's sentence and gives the exit code that goes with the result.
 int firn_exit_of(firn_result result, const firn_error *error);

@@ -129,7 +129,7 @@ void firn_meter_start(firn_meter *meter, const char *name, const char *folder)
     meter->begun = firn_seconds();
     meter->done = 0.0;
     meter->done_first = -1.0;
-    meter->spoken = meter->begun;
+    meter->spoken = meter->voice == FIRN_VOICE_BAR ? -BAR_PAUSE : meter->begun;
     meter->percent = -1;
     meter->written = 0;
     if (meter->voice == FIRN_VOICE_JSON) {
@@ -202,6 +202,7 @@ void firn_meter_frame(firn_meter *meter, int frame, bool skipped, const firn_sta
         erase_bar(meter);
         print_frame(meter, frame, stats, count);
         fflush(stdout);
+        meter->spoken = -BAR_PAUSE; // the bar comes back with the next report
     }
     tell_percent(meter);
 }
