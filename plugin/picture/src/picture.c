@@ -122,14 +122,6 @@ static firn_result draw(frame *f, firn_error *error)
     return FIRN_OK;
 }
 
-static bool has_plane(const firn_picture_scene *scene)
-{
-    for (size_t i = 0; i < scene->solid_count; i++)
-        if (scene->solids[i].shape == FIRN_SHAPE_PLANE)
-            return true;
-    return false;
-}
-
 firn_result firn_picture_render(const firn_picture_def *def, const firn_picture_scene *scene,
                                 uint8_t *rgb, firn_error *error)
 {
@@ -145,7 +137,7 @@ firn_result firn_picture_render(const firn_picture_def *def, const firn_picture_
     firn_picture_scene grounded = *scene;
     firn_collider_def ground =
         firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), f.camera.lower.y);
-    if (scene->solid_count == 0 && !has_plane(scene)) {
+    if (scene->solid_count == 0) {
         grounded.solids = &ground;
         grounded.solid_count = 1;
         f.scene = &grounded;

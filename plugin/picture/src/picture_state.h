@@ -15,7 +15,7 @@ typedef struct camera {
     float size;             // m, of that box
 } camera;
 
-typedef enum kind { KIND_SKY, KIND_GROUND, KIND_SOLID, KIND_CLOUD } kind;
+enum { KIND_SKY, KIND_GROUND, KIND_SOLID, KIND_CLOUD };
 
 /// What is seen in each pixel; a cloud's kind is KIND_CLOUD plus its index.
 typedef struct canvas {

@@ -42,8 +42,8 @@ typedef struct firn_picture_cloud {
     bool framed;               // counts when the box to be seen is found
 } firn_picture_cloud;
 
-/// Solids are plain shapes where their pose says; level sets come as clouds. Without a plane the
-/// snow stands on one at its lowest point.
+/// Solids are plain shapes where their pose says; level sets come as clouds. Without solids the
+/// snow stands on a plane at the foot of what is seen.
 typedef struct firn_picture_scene {
     size_t cloud_count;
     const firn_picture_cloud *clouds;
