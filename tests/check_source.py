@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "plugin/include": BASIC,
     "plugin/alembic": BASIC - {"params"},
     "plugin/formats": BASIC,
-    "plugin/picture": BASIC,
+    "plugin/picture": BASIC | {"collider"},
     "plugin/render": BASIC | {"field"},
     "plugin/src": BASIC,
     "plugin/nodes": {"*", "!graph"},

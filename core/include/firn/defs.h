@@ -25,8 +25,8 @@ FIRN_API void firn_def_copy(void *def, size_t size, const void *full, size_t ful
 
 /// Refuses a def with the wrong cookie, then any value that the table does not allow.
 /// size is the library's own sizeof; what names the owner in messages, as in "solver".
-FIRN_API firn_result firn_def_check(uint32_t cookie, size_t size, firn_param_table table, const void *def,
-                           const char *what, firn_error *error);
+FIRN_API firn_result firn_def_check(uint32_t cookie, size_t size, firn_param_table table,
+                                    const void *def, const char *what, firn_error *error);
 
 #ifdef __cplusplus
 }

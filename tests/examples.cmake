@@ -1,8 +1,8 @@
 # The example shots, and the pictures of them.
 if(TARGET firn_graph)
-    firn_test(scenes_check SOURCES unit/scenes.c LIBRARIES firn_graph firn_picture)
-    target_compile_definitions(scenes_check PRIVATE
+    firn_test(examples_check SOURCES unit/examples.c LIBRARIES firn_graph firn_picture)
+    target_compile_definitions(examples_check PRIVATE
         FIRN_SCENES="${PROJECT_SOURCE_DIR}/docs/scenes" FIRN_MAKE_WALKER="$<TARGET_FILE:make_walker>")
-    add_dependencies(scenes_check make_walker)
+    add_dependencies(examples_check make_walker)
 endif()
 firn_test(test_picture SOURCES unit/picture.c LIBRARIES firn_picture LABELS asan)
