@@ -232,6 +232,7 @@ static int iterations_of_rest(bool warm)
 {
     firn_sim_def def = scene_combination(4);
     def.dt_max = 5e-4f;
+    def.tolerance = 1e-4f;
     firn_sim *sim = scene_create(&def);
     scene_add_box(sim, firn_vec(0.0f, 0.05f, 0.0f), 0.05f, firn_vec(0.0f, 0.0f, 0.0f));
     scene_add_floor(sim, 0.0f);

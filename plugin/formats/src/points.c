@@ -180,7 +180,7 @@ void firn_attribute_doubles(const firn_attribute *attribute, size_t first, size_
         break;
     case FIRN_STORAGE_STRING:
     case FIRN_STORAGE_COUNT:
-        FIRN_ASSERT(!"a numeric attribute");
+        FIRN_ASSERT(false); // callers ask for numeric attributes only
     }
 }
 
@@ -237,7 +237,7 @@ void firn_attribute_integers(const firn_attribute *attribute, size_t first, size
         CONVERT(uint64_t, int64_t, from[i] > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)from[i]);
         break;
     case FIRN_STORAGE_COUNT:
-        FIRN_ASSERT(!"a storage");
+        FIRN_ASSERT(false); // not a storage
     }
 }
 
