@@ -22,23 +22,6 @@ add_test(NAME formats_python
 set_tests_properties(formats_python PROPERTIES LABELS asan TIMEOUT 60)
 firn_test_program(bgeo_sample asan)
 
-# libFuzzer with FIRN_FUZZ and clang; otherwise the corpus is replayed.
-option(FIRN_FUZZ "Build the fuzz targets with libFuzzer" OFF)
 foreach(target bgeo obj)
-    add_executable(fuzz_${target} fuzz/fuzz_${target}.c)
-    target_link_libraries(fuzz_${target} PRIVATE firn_flags firn_formats)
-    set(corpus ${PROJECT_SOURCE_DIR}/tests/fixtures/fuzz_${target})
-    if(FIRN_FUZZ)
-        target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
-        set(found ${PROJECT_BINARY_DIR}/tests/found_${target})
-        file(MAKE_DIRECTORY ${found})
-        add_test(NAME fuzz_${target}
-            COMMAND fuzz_${target} -max_total_time=10 -rss_limit_mb=1024 -timeout=5
-                -max_len=65536 ${found} ${corpus})
-    else()
-        target_sources(fuzz_${target} PRIVATE fuzz/replay_corpus.c)
-        add_test(NAME fuzz_${target} COMMAND fuzz_${target} ${corpus})
-    endif()
-    set_tests_properties(fuzz_${target} PROPERTIES LABELS asan TIMEOUT 60)
-    firn_test_program(fuzz_${target} asan)
+    firn_fuzz(${target} firn_formats)
 endforeach()

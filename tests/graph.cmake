@@ -23,19 +23,4 @@ add_test(NAME graph_exports
     COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/scripts/check_exports.py
         $<TARGET_FILE:firn_shared> ${PROJECT_SOURCE_DIR})
 
-# libFuzzer with FIRN_FUZZ and clang; otherwise the corpus is replayed.
-add_executable(fuzz_scene fuzz/fuzz_scene.c)
-target_link_libraries(fuzz_scene PRIVATE firn_flags firn_graph)
-set(corpus ${PROJECT_SOURCE_DIR}/tests/fixtures/fuzz_scene)
-if(FIRN_FUZZ)
-    target_link_options(fuzz_scene PRIVATE -fsanitize=fuzzer)
-    set(found ${PROJECT_BINARY_DIR}/tests/found_scene)
-    file(MAKE_DIRECTORY ${found})
-    add_test(NAME fuzz_scene
-        COMMAND fuzz_scene -max_total_time=10 -rss_limit_mb=1024 -timeout=5 -max_len=65536
-            ${found} ${corpus})
-else()
-    target_sources(fuzz_scene PRIVATE fuzz/replay_corpus.c)
-    add_test(NAME fuzz_scene COMMAND fuzz_scene ${corpus})
-endif()
-set_tests_properties(fuzz_scene PROPERTIES LABELS asan TIMEOUT 60)
+firn_fuzz(scene firn_graph)

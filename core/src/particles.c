@@ -39,7 +39,8 @@ void firn_particles_permute(firn_particles *particles, const uint32_t *order, si
 #pragma omp parallel for schedule(static) num_threads(thread_count)
     for (size_t i = 0; i < new_count; i++)
         to[i] = from[order[i]];
-    memcpy(particles->material.data, to, new_count);
+    if (new_count > 0)
+        memcpy(particles->material.data, to, new_count);
     particles->count = new_count;
 }
 
