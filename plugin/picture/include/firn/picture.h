@@ -51,6 +51,11 @@ typedef struct firn_picture_scene {
     const firn_collider_def *solids;
 } firn_picture_scene;
 
+/// The box that a picture shows when its def names none: all that is framed but the strays, with a
+/// rim. Several pictures of one shot are drawn from the same place with the box around theirs.
+FIRN_API firn_result firn_picture_box(const firn_picture_scene *scene, firn_vec3 *lower,
+                                      firn_vec3 *upper, firn_error *error);
+
 /// Draws into rgb, width * height * 3 bytes, rows from the top.
 FIRN_API firn_result firn_picture_render(const firn_picture_def *def,
                                          const firn_picture_scene *scene, uint8_t *rgb,
