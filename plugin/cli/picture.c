@@ -1,4 +1,6 @@
 /// `firn picture`: a shaded view of a cache or a particle file.
+#include "firn/picture.h"
+
 #include "command.h"
 #include "view.h"
 

@@ -34,8 +34,7 @@ void firn_report_tiles(FILE *page, const firn_record *record)
     double particles = firn_record_peak(record, "particles", NULL);
     if (isfinite(particles))
         print_tile(page, firn_page_count(particles, number), "particles, at most");
-    print_tile(page, firn_page_time(firn_record_sum(record, "seconds"), number),
-               "of simulation, wall time");
+    print_tile(page, firn_page_time(firn_record_sum(record, "seconds"), number), "wall time");
     print_tile(page, firn_page_count(firn_record_sum(record, "substeps"), number), "substeps");
     double speed = firn_record_peak(record, "max_speed", NULL);
     snprintf(text, sizeof text, "%.3g m/s", speed);

@@ -37,7 +37,7 @@ typedef struct state {
 
     // Of the frame in progress.
     const firn_cook *cook;
-    int64_t first_substep;
+    int64_t substeps_before; // -1: no substep yet
     double iterations, rejected, begun;
 
     bool stopped; // in the middle of a frame
@@ -180,7 +180,7 @@ static void collect_stats(state *own)
     const firn_stat stats[STAT_COUNT] = {
         {"particles", (double)firn_sim_particles(own->sim).count},
         {"time", firn_sim_time(own->sim)},
-        {"substeps", (double)(now.substep - own->first_substep)},
+        {"substeps", own->substeps_before < 0 ? 0.0 : (double)(now.substep - own->substeps_before)},
         {"dt", now.dt},
         {"iterations", own->iterations},
         {"rejected", own->rejected},
@@ -199,6 +199,9 @@ static void collect_stats(state *own)
 static bool on_substep(const firn_step_stats *stats, void *user)
 {
     state *own = user;
+    // After a restore only the first substep tells the number of those before it.
+    if (own->substeps_before < 0)
+        own->substeps_before = stats->substep - 1;
     own->iterations += stats->iterations;
     own->rejected += stats->rejected;
     collect_stats(own);
@@ -307,14 +310,9 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     state *own = cook->state;
     own->cook = cook;
     own->iterations = own->rejected = 0.0;
+    own->substeps_before = -1;
     own->begun = firn_seconds();
-    if (own->sim == NULL) {
-        FIRN_TRY(build(cook, error));
-        own->first_substep = firn_sim_stats(own->sim).substep;
-    } else {
-        own->first_substep = firn_sim_stats(own->sim).substep;
-        FIRN_TRY(advance(cook, error));
-    }
+    FIRN_TRY(own->sim == NULL ? build(cook, error) : advance(cook, error));
     return publish(cook, error);
 }
 
