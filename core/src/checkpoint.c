@@ -40,6 +40,7 @@ typedef struct saved_block {
 /// How far a source has come.
 typedef struct saved_source {
     double begun, emitted;
+    double shift[3];
     int32_t started, alive;
 } saved_source;
 
@@ -112,6 +113,7 @@ static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
         memset(&saved, 0, sizeof saved);
         saved.begun = sources[i].begun;
         saved.emitted = sources[i].emitted;
+        memcpy(saved.shift, sources[i].shift, sizeof saved.shift);
         saved.started = sources[i].started;
         saved.alive = sources[i].alive;
         sink(user, &saved, sizeof saved);
@@ -314,6 +316,7 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
         memcpy(&saved, take(&c, sizeof saved), sizeof saved);
         sources[i].begun = saved.begun;
         sources[i].emitted = saved.emitted;
+        memcpy(sources[i].shift, saved.shift, sizeof saved.shift);
         sources[i].started = saved.started != 0;
         if (sources[i].alive && saved.alive == 0) {
             firn_source_close(&sources[i]);

@@ -388,6 +388,30 @@ class Cook(Firn):
                     kills += 1
             self.assert_same_files(self.cook("cache", "--resume"), expected, f"{kills} kills")
 
+    def test_keys_act_and_resume_to_the_same_files(self):
+        scene = json.loads(json.dumps(SCENE))
+        nodes = scene["nodes"]
+        nodes["ball"]["params"]["end"] = 1
+        still = self.write_scene("tiny.firn", scene)
+        plain = self.cook("still")["tiny_v1.0005.bgeo"]
+        seen = {plain}
+        for node, param, value in (
+            ("solver", "gravity", {"keys": [[1, [0, -9.81, 0]], [5, [9, 30, 0]]]}),
+            ("snow", "young_modulus", {"from": 1, "values": [1.4e5, 1e5, 5e4, 2e4, 1e4]}),
+            ("ball", "velocity", {"keys": [[2, [0, -3, 0]], [4, [2, -6, 0]]],
+                                  "interpolation": "smooth"}),
+        ):
+            keyed = json.loads(json.dumps(scene))
+            keyed["nodes"][node].setdefault("params", {})[param] = value
+            self.scene = self.write_scene("tiny.firn", keyed)
+            expected = self.cook("cache")
+            self.assertNotIn(expected["tiny_v1.0005.bgeo"], seen, param)
+            seen.add(expected["tiny_v1.0005.bgeo"])
+            shutil.rmtree(self.folder / "cache")
+            self.cook("cache", "--frames", "1-3")
+            self.assert_same_files(self.cook("cache", "--resume"), expected, param)
+        self.assertEqual(still, self.scene)
+
     def test_stopped_by_a_signal_a_resume_leaves_the_same_files(self):
         expected = self.cook("cache")
         process = self.start("cook", self.scene, "--base", self.folder / "cache")
