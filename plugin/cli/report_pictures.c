@@ -2,10 +2,7 @@
 #include "report.h"
 #include "view.h"
 
-#include <math.h>
-#include <string.h>
-
-enum { WIDTH = 400, HEIGHT = 225, TRIAL_WIDTH = 96, TRIAL_HEIGHT = 54, PICTURES_MAX = 16 };
+enum { WIDTH = 400, HEIGHT = 225, PICTURES_MAX = 16 };
 
 // Frames of the cache, evenly spread from the first to the last.
 static size_t choose(const firn_record *record, size_t count, int *frames)
@@ -19,17 +16,6 @@ static size_t choose(const firn_record *record, size_t count, int *frames)
     return count;
 }
 
-static void widen(firn_picture_def *def, firn_vec3 lower, firn_vec3 upper)
-{
-    bool first = def->lower.x > def->upper.x;
-    def->lower = first ? lower
-                       : firn_vec(fminf(def->lower.x, lower.x), fminf(def->lower.y, lower.y),
-                                  fminf(def->lower.z, lower.z));
-    def->upper = first ? upper
-                       : firn_vec(fmaxf(def->upper.x, upper.x), fmaxf(def->upper.y, upper.y),
-                                  fmaxf(def->upper.z, upper.z));
-}
-
 static firn_result frame_all(firn_view *view, const int *frames, size_t count,
                              firn_picture_def *def, firn_error *error)
 {
@@ -37,46 +23,8 @@ static firn_result frame_all(firn_view *view, const int *frames, size_t count,
         firn_vec3 lower, upper;
         FIRN_TRY(firn_view_load(view, frames[i], error));
         FIRN_TRY(firn_picture_box(firn_view_scene(view), &lower, &upper, error));
-        widen(def, lower, upper);
+        firn_picture_include(def, lower, upper);
     }
-    return FIRN_OK;
-}
-
-// How many pixels of a small picture the snow changes, seen from an azimuth.
-static firn_result count_snow(const firn_view *view, firn_picture_def def, float azimuth,
-                              size_t *pixels, firn_error *error)
-{
-    uint8_t rgb[2][3 * TRIAL_WIDTH * TRIAL_HEIGHT];
-    firn_picture_scene with = *firn_view_scene(view), without = with;
-    without.clouds = with.clouds + 1;
-    without.cloud_count = with.cloud_count - 1;
-    def.width = TRIAL_WIDTH;
-    def.height = TRIAL_HEIGHT;
-    def.azimuth = azimuth;
-    FIRN_TRY(firn_picture_render(&def, &with, rgb[0], error));
-    FIRN_TRY(firn_picture_render(&def, &without, rgb[1], error));
-    *pixels = 0;
-    for (size_t i = 0; i < sizeof rgb[0]; i += 3)
-        *pixels += memcmp(&rgb[0][i], &rgb[1][i], 3) != 0;
-    return FIRN_OK;
-}
-
-// From where to look: the usual side, unless something stands before the snow there.
-static firn_result choose_side(const firn_view *view, firn_picture_def *def, firn_error *error)
-{
-    static const float sides[] = {-35.0f, 145.0f, -145.0f};
-    size_t most = 0, pixels = 0;
-    FIRN_TRY(count_snow(view, *def, def->azimuth, &most, error));
-    float best = def->azimuth;
-    most += most / 3;
-    for (size_t i = 0; i < FIRN_COUNT(sides); i++) {
-        FIRN_TRY(count_snow(view, *def, sides[i], &pixels, error));
-        if (pixels <= most)
-            continue;
-        most = pixels;
-        best = sides[i];
-    }
-    def->azimuth = best;
     return FIRN_OK;
 }
 
@@ -104,7 +52,7 @@ static firn_result print_all(FILE *page, firn_view *view, const int *frames, siz
     def.height = HEIGHT;
     FIRN_TRY(frame_all(view, frames, count, &def, error));
     FIRN_TRY(firn_view_load(view, frames[count / 2], error));
-    FIRN_TRY(choose_side(view, &def, error));
+    FIRN_TRY(firn_view_choose_side(view, &def, error));
     fputs("<div class=\"shots\">\n", page);
     firn_result result = FIRN_OK;
     for (size_t i = 0; result == FIRN_OK && i < count; i++)

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "report.h"
 
+#include "csv.h"
 #include "page.h"
 
 #include <ctype.h>
@@ -8,13 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TABLE_LIMIT = 64 << 20, CELL_MAX = 64, CELL_SIZE = FIRN_TEXT_SIZE, PICTURES = 4 };
-
-/// A row of wedges.csv.
-typedef struct csv_row {
-    size_t count;
-    char cells[CELL_MAX][CELL_SIZE];
-} csv_row;
+enum { TABLE_LIMIT = 64 << 20, PICTURES = 4 };
 
 static void table_path(const char *folder, char *path)
 {
@@ -26,47 +21,6 @@ bool firn_report_is_wedge(const char *folder)
     char path[FIRN_PATH_SIZE];
     table_path(folder, path);
     return access(path, R_OK) == 0;
-}
-
-// Reads a row and moves on to the next; false at the end. Cells may be in quotes, doubled inside.
-static bool read_row(const char **at, const char *end, csv_row *row)
-{
-    if (*at == end)
-        return false;
-    row->count = 0;
-    size_t length = 0;
-    bool quoted = false, ended = false;
-    for (; *at < end && !ended; (*at)++) {
-        char c = **at;
-        char *cell = row->cells[row->count];
-        if (c == '"' && quoted && *at + 1 < end && (*at)[1] == '"')
-            (*at)++;
-        else if (c == '"') {
-            quoted = !quoted;
-            continue;
-        }
-        ended = !quoted && c == '\n';
-        if (!quoted && (c == ',' || c == '\n')) {
-            cell[length] = '\0';
-            length = 0;
-            row->count += row->count + 1 < CELL_MAX;
-        } else if (length + 1 < CELL_SIZE) {
-            cell[length++] = c;
-        }
-    }
-    if (!ended) {
-        row->cells[row->count][length] = '\0';
-        row->count++;
-    }
-    return true;
-}
-
-static size_t find_cell(const csv_row *row, const char *name)
-{
-    for (size_t i = 0; i < row->count; i++)
-        if (strcmp(row->cells[i], name) == 0)
-            return i;
-    return row->count;
 }
 
 // Only folders that a wedge makes: "w" and a number.
@@ -106,7 +60,7 @@ static void print_numbers(FILE *page, const firn_record *record)
     fprintf(page, "<td class=\"n\">%s</td>", firn_page_bytes(firn_record_bytes(record), text));
 }
 
-static void print_variant_row(FILE *page, const char *folder, const csv_row *row, size_t place,
+static void print_variant_row(FILE *page, const char *folder, const firn_csv_row *row, size_t place,
                               size_t status)
 {
     char path[FIRN_PATH_SIZE];
@@ -137,8 +91,8 @@ static void print_variant_row(FILE *page, const char *folder, const csv_row *row
     fputs("</tr>\n", page);
 }
 
-static firn_result print_variant(FILE *page, const char *folder, const csv_row *head,
-                                 const csv_row *row, size_t place, firn_error *error)
+static firn_result print_variant(FILE *page, const char *folder, const firn_csv_row *head,
+                                 const firn_csv_row *row, size_t place, firn_error *error)
 {
     char path[FIRN_PATH_SIZE];
     const char *name = place < row->count ? row->cells[place] : "";
@@ -148,7 +102,8 @@ static firn_result print_variant(FILE *page, const char *folder, const csv_row *
         return FIRN_OK;
     fprintf(page, "<section id=\"%s\">\n<h2>%s", name, name);
     for (size_t i = 1; i < row->count && i < head->count; i++) {
-        if (i == place || strcmp(head->cells[i], "status") == 0)
+        if (i == place || strcmp(head->cells[i], "status") == 0 ||
+            strcmp(head->cells[i], "exit") == 0)
             continue;
         fputs(", ", page);
         firn_page_text(page, head->cells[i]);
@@ -162,7 +117,7 @@ static firn_result print_variant(FILE *page, const char *folder, const csv_row *
     return result;
 }
 
-static void print_head(FILE *page, const csv_row *head, size_t place)
+static void print_head(FILE *page, const firn_csv_row *head, size_t place)
 {
     static const char *const columns[] = {"cache",         "frames",         "particles",
                                           "wall time",     "substeps",       "highest speed",
@@ -181,19 +136,19 @@ static void print_head(FILE *page, const csv_row *head, size_t place)
 }
 
 static firn_result print_variants(FILE *page, const char *folder, const char *text, size_t size,
-                                  csv_row rows[2], firn_error *error)
+                                  firn_csv_row rows[2], firn_error *error)
 {
-    csv_row *head = &rows[0], *row = &rows[1];
+    firn_csv_row *head = &rows[0], *row = &rows[1];
     const char *at = text, *end = text + size;
-    if (!read_row(&at, end, head))
+    if (!firn_csv_read(&at, end, head))
         return FIRN_OK;
-    size_t place = find_cell(head, "folder"), status = find_cell(head, "status");
+    size_t place = firn_csv_find(head, "folder"), status = firn_csv_find(head, "status");
     const char *body = at;
     print_head(page, head, place);
-    while (read_row(&at, end, row))
+    while (firn_csv_read(&at, end, row))
         print_variant_row(page, folder, row, place, status);
     fputs("</table></div>\n", page);
-    for (at = body; read_row(&at, end, row);)
+    for (at = body; firn_csv_read(&at, end, row);)
         FIRN_TRY(print_variant(page, folder, head, row, place, error));
     return FIRN_OK;
 }
@@ -205,7 +160,7 @@ firn_result firn_report_wedge(FILE *page, const char *folder, firn_error *error)
     size_t size = 0;
     table_path(folder, path);
     FIRN_TRY(firn_file_read(path, TABLE_LIMIT, &text, &size, error));
-    csv_row *rows = firn_alloc(2 * sizeof *rows);
+    firn_csv_row *rows = firn_alloc(2 * sizeof *rows);
     firn_result result =
         rows != NULL ? FIRN_OK
                      : firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read '%s'", path);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { THING_MAX = 64, EDGE_MAX = 8192 };
+enum { THING_MAX = 64, EDGE_MAX = 8192, TRIAL_WIDTH = 96, TRIAL_HEIGHT = 54 };
 
 /// Arrays are owned.
 struct firn_view {
@@ -258,4 +258,41 @@ firn_result firn_view_draw(const firn_view *view, const firn_picture_def *def, u
     firn_free(*rgb);
     *rgb = NULL;
     return result;
+}
+
+// How many pixels of a small picture the snow changes, seen from an azimuth.
+static firn_result count_snow(const firn_view *view, firn_picture_def def, float azimuth,
+                              size_t *pixels, firn_error *error)
+{
+    uint8_t rgb[2][3 * TRIAL_WIDTH * TRIAL_HEIGHT];
+    firn_picture_scene with = *firn_view_scene(view), without = with;
+    without.clouds = with.clouds + 1;
+    without.cloud_count = with.cloud_count - 1;
+    def.width = TRIAL_WIDTH;
+    def.height = TRIAL_HEIGHT;
+    def.azimuth = azimuth;
+    FIRN_TRY(firn_picture_render(&def, &with, rgb[0], error));
+    FIRN_TRY(firn_picture_render(&def, &without, rgb[1], error));
+    *pixels = 0;
+    for (size_t i = 0; i < sizeof rgb[0]; i += 3)
+        *pixels += memcmp(&rgb[0][i], &rgb[1][i], 3) != 0;
+    return FIRN_OK;
+}
+
+firn_result firn_view_choose_side(const firn_view *view, firn_picture_def *def, firn_error *error)
+{
+    static const float sides[] = {-35.0f, 145.0f, -145.0f};
+    size_t most = 0, pixels = 0;
+    FIRN_TRY(count_snow(view, *def, def->azimuth, &most, error));
+    float best = def->azimuth;
+    most += most / 3;
+    for (size_t i = 0; i < FIRN_COUNT(sides); i++) {
+        FIRN_TRY(count_snow(view, *def, sides[i], &pixels, error));
+        if (pixels <= most)
+            continue;
+        most = pixels;
+        best = sides[i];
+    }
+    def->azimuth = best;
+    return FIRN_OK;
 }

@@ -24,6 +24,9 @@ int firn_view_last(const firn_view *view);
 firn_result firn_view_load(firn_view *view, int frame, firn_error *error);
 const firn_picture_scene *firn_view_scene(const firn_view *view);
 
+/// Turns the camera to another side when something stands before the snow on the usual one.
+firn_result firn_view_choose_side(const firn_view *view, firn_picture_def *def, firn_error *error);
+
 firn_result firn_view_draw(const firn_view *view, const firn_picture_def *def, uint8_t **rgb,
                            firn_error *error);
 

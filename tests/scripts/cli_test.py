@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -294,7 +295,13 @@ class Cook(Firn):
                               ("tiny_v1.0003.vdb", "density"), ("resolved.firn", "solver")):
             self.assertRegex(self.firn("info", folder / name), pattern)
         checkpoint = sorted(folder.glob("checkpoints/*.chk"))[0]
-        self.assertIn("checkpoint", self.firn("info", checkpoint))
+        text = self.firn("info", checkpoint)
+        self.assertRegex(text, r"checkpoint by firn \d.*, checksum [0-9a-f]{16}")
+        self.assertRegex(text, r"frame 4 of node solver\n.*cache of 'tiny'.*graph [0-9a-f]{16}")
+        self.assertRegex(text, rf"{frames[3]['particles']:.0f} particles in \d+ blocks at 0.03125 s")
+        self.assertRegex(text, "cell size 0.05 m, quadratic kernel, apic transfer, explicit")
+        (self.folder / "cut.chk").write_bytes(checkpoint.read_bytes()[:-1])
+        self.firn("info", "cut.chk", code=10)
         (folder / "tiny_v1.0002.bgeo").write_bytes(b"x")
         self.firn("info", folder, "--verify", code=10)
         self.assertIn("tiny_v1.0002.bgeo", self.err)
@@ -454,12 +461,37 @@ class Wedge(Firn):
         with open(folder / "wedges.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([r["folder"] for r in rows], ["w0", "w1", "w2", "w3"])
+        self.assertEqual({(r["status"], r["exit"]) for r in rows}, {("done", "0")})
+        sheet = (folder / "contact_sheet.png").read_bytes()
+        self.assertEqual(sheet[:8], b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", sheet[16:24])
+        self.assertEqual(width, 2 * 320)
+        self.assertGreater(height, 2 * 180)
         for row in rows:
             graph = json.loads((folder / row["folder"] / "resolved.firn").read_text())
             self.assertEqual(graph["wedge"], int(row["wedge"]))
             params = graph["nodes"]["snow"]["params"]
             self.assertEqual(params["hardening"], float(row["snow.hardening"]))
             self.assertTrue((folder / row["folder"] / "manifest.json").exists())
+
+    def statuses(self):
+        with open(self.folder / "cache/tiny/v1/wedges.csv", newline="") as file:
+            return {r["snow.hardening"]: r["status"] for r in csv.DictReader(file)}
+
+    def test_the_table_tells_how_each_variant_is_doing(self):
+        vary = ["wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--frames", "1-2"]
+        self.firn(*vary, "--only", "1", "--quiet", "--set", "solver.speed_limit=1", code=4)
+        self.assertEqual(self.statuses(), {"5": "waiting", "6": "failed", "7": "waiting"})
+        self.firn(*vary, "--only", "2", "--quiet")
+        self.assertEqual(self.statuses(), {"5": "waiting", "6": "failed", "7": "done"})
+        process = self.start("wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--frames",
+                             "1-5000", "--only", "0")
+        self.wait_for(process, "^frame 1 ")
+        process.kill()
+        process.wait()
+        self.assertEqual(self.statuses(), {"5": "cooking", "6": "failed", "7": "done"})
+        self.firn(*vary, "--quiet")
+        self.assertEqual(set(self.statuses().values()), {"done"})
 
     def test_one_variant_alone(self):
         self.firn("wedge", self.scene, "--vary", "snow.hardening=5,10", "--only", "1",

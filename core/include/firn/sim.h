@@ -175,6 +175,22 @@ FIRN_API firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, siz
 FIRN_API firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size,
                                           firn_error *error);
 
+/// What a checkpoint says about itself, without a simulation to load it into.
+typedef struct firn_checkpoint_info {
+    char program[16]; // version of Firn, "0.1.0"
+    int format;       // version of the format
+    double time;      // s, simulated
+    int64_t substep;  // number since the simulation began
+    size_t particles, blocks;
+    size_t bytes;
+    uint64_t checksum;
+    float cell_size;                  // m
+    int kernel, transfer, integrator; // as in firn_sim_def
+    int material_count, source_count; // the default material included
+} firn_checkpoint_info;
+FIRN_API firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info,
+                                          firn_error *error);
+
 /// A checksum of the whole state: equal for equal bits.
 FIRN_API uint64_t firn_sim_hash(const firn_sim *sim);
 

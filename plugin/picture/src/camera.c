@@ -55,6 +55,14 @@ firn_result firn_picture_box(const firn_picture_scene *scene, firn_vec3 *lower, 
     return FIRN_OK;
 }
 
+void firn_picture_include(firn_picture_def *def, firn_vec3 lower, firn_vec3 upper)
+{
+    bool first = def->lower.x > def->upper.x;
+    firn_vec3 low = first ? lower : def->lower, high = first ? upper : def->upper;
+    def->lower = firn_vec(fminf(low.x, lower.x), fminf(low.y, lower.y), fminf(low.z, lower.z));
+    def->upper = firn_vec(fmaxf(high.x, upper.x), fmaxf(high.y, upper.y), fmaxf(high.z, upper.z));
+}
+
 firn_vec3 to_view(const camera *cam, firn_vec3 world)
 {
     firn_vec3 r = firn_sub(world, cam->eye);
