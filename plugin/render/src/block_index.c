@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { NODE_BLOCKS = 512 };
+enum { NODE_BLOCKS = 64 };
 #define ROOT_LIMIT ((uint64_t)1 << 26) // entries, 256 MB
 
 static firn_result out_of_memory(firn_error *error)
@@ -18,10 +18,10 @@ firn_result firn_block_index_open(firn_block_index *index, firn_coord lower, fir
     uint64_t entries = 1;
     memset(index, 0, sizeof *index);
     for (int axis = 0; axis < 3; axis++) {
-        begin[axis] = from[axis] & ~7;
-        int64_t nodes = (((int64_t)to[axis] & ~7) - begin[axis]) / 8 + 1;
+        begin[axis] = from[axis] & ~3;
+        int64_t nodes = (((int64_t)to[axis] & ~3) - begin[axis]) / 4 + 1;
         entries *= (uint64_t)nodes;
-        index->extent[axis] = (uint32_t)(8 * nodes);
+        index->extent[axis] = (uint32_t)(4 * nodes);
         if (nodes <= 0 || nodes > (int64_t)ROOT_LIMIT || entries > ROOT_LIMIT)
             return firn_fail(error, FIRN_ERR_UNSUPPORTED,
                              "the voxels are spread too far for their size: remove the strays or "
@@ -64,11 +64,11 @@ firn_result firn_block_index_add(firn_block_index *index, firn_coord block, uint
              j = (uint32_t)block.y - (uint32_t)index->lower.y,
              k = (uint32_t)block.z - (uint32_t)index->lower.z;
     FIRN_ASSERT(i < index->extent[0] && j < index->extent[1] && k < index->extent[2]);
-    size_t at = ((size_t)(i >> 3) * (index->extent[1] >> 3) + (j >> 3)) * (index->extent[2] >> 3) +
-                (k >> 3);
+    size_t at = ((size_t)(i >> 2) * (index->extent[1] >> 2) + (j >> 2)) * (index->extent[2] >> 2) +
+                (k >> 2);
     if (index->root[at] == 0)
         FIRN_TRY(add_node(index, &index->root[at], error));
-    uint32_t slot = (i & 7) << 6 | (j & 7) << 3 | (k & 7);
+    uint32_t slot = (i & 3) << 4 | (j & 3) << 2 | (k & 3);
     uint32_t *entry = &index->nodes[(size_t)(index->root[at] - 1) * NODE_BLOCKS + slot];
     if (*entry == 0)
         *entry = (uint32_t)++index->count;
@@ -79,6 +79,6 @@ firn_result firn_block_index_add(firn_block_index *index, firn_coord block, uint
 size_t firn_block_index_bytes(const firn_block_index *index)
 {
     size_t root =
-        (size_t)(index->extent[0] >> 3) * (index->extent[1] >> 3) * (index->extent[2] >> 3);
+        (size_t)(index->extent[0] >> 2) * (index->extent[1] >> 2) * (index->extent[2] >> 2);
     return (root + index->node_capacity * NODE_BLOCKS) * sizeof(uint32_t);
 }

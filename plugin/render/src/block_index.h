@@ -1,4 +1,4 @@
-/// Finds blocks of 8^3 voxels by their coordinates: a dense root of nodes with 8^3 blocks each.
+/// Finds blocks of 8^3 voxels by their coordinates: a dense root of nodes with 4^3 blocks each.
 #ifndef FIRN_RENDER_BLOCK_INDEX_H
 #define FIRN_RENDER_BLOCK_INDEX_H
 
@@ -9,10 +9,10 @@ enum { FIRN_NO_BLOCK = -1 };
 
 /// All zero is an empty index.
 typedef struct firn_block_index {
-    firn_coord lower;   // blocks, a multiple of 8: where the root begins
-    uint32_t extent[3]; // blocks, multiples of 8
+    firn_coord lower;   // blocks, a multiple of 4: where the root begins
+    uint32_t extent[3]; // blocks, multiples of 4
     uint32_t *root;     // number of a node + 1; 0: none
-    uint32_t *nodes;    // 512 for each: number of a block + 1; 0: none
+    uint32_t *nodes;    // 64 for each: number of a block + 1; 0: none
     size_t node_count, node_capacity;
     size_t count; // of blocks
 } firn_block_index;
@@ -36,13 +36,13 @@ static inline int32_t firn_block_find(const firn_block_index *index, int32_t x, 
              k = (uint32_t)z - (uint32_t)index->lower.z;
     if (i >= index->extent[0] || j >= index->extent[1] || k >= index->extent[2])
         return FIRN_NO_BLOCK;
-    size_t at = ((size_t)(i >> 3) * (index->extent[1] >> 3) + (j >> 3)) * (index->extent[2] >> 3) +
-                (k >> 3);
+    size_t at = ((size_t)(i >> 2) * (index->extent[1] >> 2) + (j >> 2)) * (index->extent[2] >> 2) +
+                (k >> 2);
     uint32_t node = index->root[at];
     if (node == 0)
         return FIRN_NO_BLOCK;
-    uint32_t slot = (i & 7) << 6 | (j & 7) << 3 | (k & 7);
-    return (int32_t)index->nodes[(size_t)(node - 1) * 512 + slot] - 1;
+    uint32_t slot = (i & 3) << 4 | (j & 3) << 2 | (k & 3);
+    return (int32_t)index->nodes[(size_t)(node - 1) * 64 + slot] - 1;
 }
 
 #endif

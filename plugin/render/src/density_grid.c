@@ -39,7 +39,7 @@ static firn_result check_field(const firn_field_view *field, firn_error *error)
 /// A leaf as halves, with what its neighbors need to know.
 typedef struct leaf_values {
     uint16_t half[FIRN_LEAF_VOXELS];
-    uint64_t mask[8];
+    uint32_t mask[16];
     int count;
     float most[8]; // of all voxels (0) and those with x = 0 (4), y = 0 (2), z = 0 (1), combined
 } leaf_values;
@@ -59,7 +59,7 @@ static void read_leaf(const firn_density_def *def, size_t leaf, leaf_values *own
         float value = firn_half_to_float(own->half[i]);
         if (own->half[i] == 0)
             continue;
-        own->mask[i >> 6] |= (uint64_t)1 << (i & 63);
+        own->mask[i >> 5] |= (uint32_t)1 << (i & 31);
         own->count++;
         int faces = (i >> 6) == 0 ? 4 : 0;
         faces |= (i >> 3 & 7) == 0 ? 2 : 0;
@@ -130,14 +130,13 @@ static firn_result allocate(firn_density_grid *grid, bool moves, firn_error *err
 {
     size_t blocks = grid->index.count + 1;
     grid->majorant = firn_alloc_zero(blocks * sizeof *grid->majorant);
-    grid->brick = firn_alloc_zero(blocks * sizeof *grid->brick);
     grid->bricks = firn_alloc_zero((grid->brick_count + 1) * sizeof *grid->bricks);
     grid->values = firn_alloc((grid->value_count + 1) * sizeof *grid->values);
     if (moves)
         grid->motion =
             firn_alloc((grid->brick_count + 1) * FIRN_LEAF_VOXELS * sizeof *grid->motion);
-    bool fine = grid->majorant != NULL && grid->brick != NULL && grid->bricks != NULL &&
-                grid->values != NULL && (!moves || grid->motion != NULL);
+    bool fine = grid->majorant != NULL && grid->bricks != NULL && grid->values != NULL &&
+                (!moves || grid->motion != NULL);
     if (fine && grid->value_count > UINT32_MAX)
         return firn_fail(error, FIRN_ERR_UNSUPPORTED, "%zu voxels are too many for one picture",
                          grid->value_count);
@@ -150,15 +149,15 @@ static void store_brick(firn_density_grid *grid, uint32_t number, const leaf_val
     firn_brick *brick = &grid->bricks[number];
     memcpy(brick->mask, own->mask, sizeof brick->mask);
     brick->first = (uint32_t)*end;
-    uint16_t before = 0;
-    for (int x = 0; x < 8; x++) {
-        brick->before[x] = before;
-        before = (uint16_t)(before + firn_count_bits(own->mask[x]));
+    uint32_t before = 0;
+    for (int word = 0; word < 16; word++) {
+        if (word % 4 == 0)
+            brick->before[word / 4] = (uint16_t)before;
+        before += firn_count_bits(own->mask[word]);
     }
     for (int i = 0; i < FIRN_LEAF_VOXELS; i++)
         if (own->half[i] != 0)
             grid->values[(*end)++] = own->half[i];
-    grid->brick[number] = number + 1;
 }
 
 static void raise_majorants(firn_density_grid *grid, firn_coord b, const leaf_values *own)
@@ -275,10 +274,9 @@ static void reach_of_block(const firn_density_grid *grid, firn_coord b, float re
     for (int side = 0; side < 8; side++) {
         int32_t block = firn_block_find(&grid->index, b.x + (side >> 2), b.y + (side >> 1 & 1),
                                         b.z + (side & 1));
-        if (block == FIRN_NO_BLOCK || grid->brick[block] == 0)
+        if (block == FIRN_NO_BLOCK || (size_t)block >= grid->brick_count)
             continue;
-        const firn_vec3 *motion =
-            grid->motion + (size_t)(grid->brick[block] - 1) * FIRN_LEAF_VOXELS;
+        const firn_vec3 *motion = grid->motion + (size_t)block * FIRN_LEAF_VOXELS;
         for (int i = 0; i < FIRN_LEAF_VOXELS; i++) {
             reach[0] = fmaxf(reach[0], 0.5f * fabsf(motion[i].x));
             reach[1] = fmaxf(reach[1], 0.5f * fabsf(motion[i].y));
@@ -382,7 +380,6 @@ void firn_density_grid_free(firn_density_grid *grid)
 {
     firn_block_index_free(&grid->index);
     firn_free(grid->majorant);
-    firn_free(grid->brick);
     firn_free(grid->bricks);
     firn_free(grid->values);
     firn_free(grid->motion);
@@ -391,17 +388,16 @@ void firn_density_grid_free(firn_density_grid *grid)
 
 size_t firn_density_grid_bytes(const firn_density_grid *grid)
 {
-    return firn_block_index_bytes(&grid->index) +
-           grid->index.count * (sizeof *grid->majorant + sizeof *grid->brick) +
+    return firn_block_index_bytes(&grid->index) + grid->index.count * sizeof *grid->majorant +
            grid->brick_count * sizeof *grid->bricks + grid->value_count * sizeof *grid->values;
 }
 
 static const firn_brick *find_brick(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z)
 {
     int32_t block = firn_block_find(&grid->index, x >> 3, y >> 3, z >> 3);
-    if (block == FIRN_NO_BLOCK || grid->brick[block] == 0)
+    if (block == FIRN_NO_BLOCK || (size_t)block >= grid->brick_count)
         return NULL;
-    return &grid->bricks[grid->brick[block] - 1];
+    return &grid->bricks[block];
 }
 
 float firn_density_voxel(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z)

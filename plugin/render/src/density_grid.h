@@ -13,8 +13,8 @@
 
 /// Voxels of a block that has any: values lie together, in the order of the bits.
 typedef struct firn_brick {
-    uint64_t mask[8];   // bit 8 y + z of word x
-    uint16_t before[8]; // values in front of each word
+    uint32_t mask[16];  // bit 8 (y & 3) + z of word 2 x + (y >> 2)
+    uint16_t before[4]; // values in front of every fourth word
     uint32_t first;     // in values
 } firn_brick;
 
@@ -51,20 +51,24 @@ void firn_density_grid_free(firn_density_grid *grid);
 
 size_t firn_density_grid_bytes(const firn_density_grid *grid);
 
-static inline int firn_count_bits(uint64_t x)
+static inline uint32_t firn_count_bits(uint32_t x)
 {
-    x -= x >> 1 & 0x5555555555555555u;
-    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
-    return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return ((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
 static inline float firn_brick_value(const firn_density_grid *grid, const firn_brick *brick, int x,
                                      int y, int z)
 {
-    uint64_t word = brick->mask[x], bit = (uint64_t)1 << (8 * y + z);
-    if ((word & bit) == 0)
+    int word = 2 * x + (y >> 2);
+    uint32_t bit = (uint32_t)1 << (8 * (y & 3) + z);
+    if ((brick->mask[word] & bit) == 0)
         return 0.0f;
-    size_t at = brick->first + brick->before[x] + (size_t)firn_count_bits(word & (bit - 1));
+    uint32_t at = brick->first + brick->before[word >> 2];
+    for (int i = word & ~3; i < word; i++)
+        at += firn_count_bits(brick->mask[i]);
+    at += firn_count_bits(brick->mask[word] & (bit - 1));
     return firn_half_to_float(grid->values[at]);
 }
 
