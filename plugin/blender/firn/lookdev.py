@@ -17,10 +17,10 @@ from mathutils import Matrix, Vector
 # Snow after Stomakhin et al. 2013, section 9: what a file without metadata is taken for.
 SNOW = {"sigma_t_per_density": 724.0, "albedo": (0.9, 0.95, 1.0), "g": 0.5, "up_axis": "y"}
 
-# Light and camera when no setup is given: a low sun from the left, a bluish sky.
+# Light when no setup is given: a low sun from the left, a bluish sky.
 DAYLIGHT = {
-    "sun": {"direction": (-0.5, 0.6, 0.45), "angle": 2.0, "irradiance": (3.2, 3.0, 2.7)},
-    "sky": {"color": (0.25, 0.33, 0.45)},
+    "sun": {"direction": (-0.8, 0.55, 0.3), "angle": 1.0, "irradiance": (6.0, 5.2, 4.4)},
+    "sky": {"color": (0.3, 0.36, 0.45)},
     "max_bounces": 64,
 }
 
@@ -29,6 +29,11 @@ def to_blender(point):
     """A point or direction of Firn (Y up) in Blender's axes (Z up)."""
     x, y, z = point
     return Vector((x, -z, y))
+
+
+def from_blender(point):
+    """The way back."""
+    return (point.x, point.z, -point.y)
 
 
 def read_metadata(path):
@@ -148,16 +153,21 @@ def add_camera(camera):
 
 
 def frame_camera(obj, aspect, fov=30.0):
-    """A camera that sees all of an object, from a little above."""
+    """A camera that just sees all of an object, from a little above."""
     lower, upper = bounds(obj)
-    center, radius = (lower + upper) / 2.0, max((upper - lower).length / 2.0, 1e-6)
-    narrow = math.radians(fov) / 2.0
-    if aspect < 1.0:
-        narrow = math.atan(math.tan(narrow) * aspect)
-    position = center + Vector((0.25, -0.9, 0.35)).normalized() * radius / math.sin(narrow)
-    back = {"position": (position.x, position.z, -position.y),
-            "target": (center.x, center.z, -center.y), "up": (0.0, 1.0, 0.0), "fov": fov}
-    return add_camera(back)
+    center = (lower + upper) / 2.0
+    back = Vector((0.35, -0.85, 0.4)).normalized()
+    right = Vector((0.0, 0.0, 1.0)).cross(back).normalized()
+    above = back.cross(right)
+    tall = math.tan(math.radians(fov) / 2.0)
+    distance = 1e-3
+    for i in range(8):
+        corner = Vector((upper if i >> axis & 1 else lower)[axis] for axis in range(3)) - center
+        needed = max(abs(corner.dot(right)) / (tall * aspect), abs(corner.dot(above)) / tall)
+        distance = max(distance, needed + corner.dot(back))
+    position = center + 1.05 * distance * back
+    return add_camera({"position": from_blender(position), "target": from_blender(center),
+                       "up": (0.0, 1.0, 0.0), "fov": fov})
 
 
 def add_ground(ground):
@@ -223,6 +233,8 @@ def setup(volume_path, setup=None, meta=None, samples=64):
     if numbers.get("camera") is not None:
         add_camera(numbers["camera"])
     else:
+        if "ground" not in numbers:
+            add_ground({"height": bounds(obj)[0].z, "color": (0.2, 0.2, 0.22)})
         frame_camera(obj, scene.render.resolution_x / scene.render.resolution_y)
     set_cycles(int(numbers["max_bounces"]), samples)
     return obj
