@@ -64,10 +64,11 @@ def main():
     if args.setup:
         with open(args.setup, encoding="utf-8") as file:
             numbers = json.load(file)
+    image = numbers.setdefault("image", {})
     if args.size:
-        numbers["resolution"] = [int(v) for v in args.size.split("x")]
+        image["width"], image["height"] = [int(v) for v in args.size.split("x")]
     if args.bounces is not None:
-        numbers["max_bounces"] = args.bounces
+        image["max_bounces"] = args.bounces
     clear()
     scene = bpy.context.scene
     load_lookdev().setup(args.volume, numbers, samples=args.samples)

@@ -108,8 +108,10 @@ static void velocities_beyond_the_snow_come_back(void **state)
     // All snow of the first leaf goes; the velocities stay, and one voxel of another gets one.
     uint64_t known[8 * SCENE_LEAVES];
     memcpy(known, f->field->mask, sizeof known);
-    memset(f->field->mask, 0, 8 * sizeof(uint64_t));
-    memset(f->field->density, 0, 512 * sizeof(float));
+    for (int i = 0; i < 8; i++)
+        f->field->mask[i] = 0;
+    for (int i = 0; i < 512; i++)
+        f->field->density[i] = 0.0f;
     size_t corner = 512 * (size_t)(SCENE_LEAVES - 1) + 511;
     known[corner / 64] |= (uint64_t)1 << corner % 64;
     f->field->velocity[corner] = firn_vec(1.0f, 2.0f, 4.0f);

@@ -34,8 +34,13 @@ static int64_t put(exr_const_context_t context, void *user, const void *bytes, u
     (void)context;
     (void)fail;
     uint64_t end = firn_file_size(file);
-    if (offset > end)
-        return -1;
+    // The table of chunks is left out at first and comes last.
+    static const unsigned char zeros[256] = {0};
+    while (end < offset) {
+        uint64_t gap = offset - end < sizeof zeros ? offset - end : sizeof zeros;
+        firn_file_write(file, zeros, (size_t)gap);
+        end += gap;
+    }
     uint64_t inside = end - offset < size ? end - offset : size;
     if (inside > 0)
         firn_file_patch(file, offset, bytes, (size_t)inside);
