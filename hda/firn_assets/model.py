@@ -319,7 +319,10 @@ def writer_folder(node):
 
 
 def cache_asset(writers, tables):
-    parms = [toggle("loadfromdisk", "Load from disk", False,
+    parms = [node_path("network", "Network", "SOP",
+                       "The last Firn node of the network, when nothing is connected. A wire makes "
+                       "Houdini cook what is above as well, a path does not"),
+             toggle("loadfromdisk", "Load from disk", False,
                     "Shows the files; off: passes the input on"),
              menu("show", "Show", [("all", "All"), ("particles", "Particles"),
                                    ("volume", "Volumes")], "Which files are loaded"),

@@ -204,10 +204,11 @@ def of_frame(node, frame, source):
 def of_cache(node):
     """The scene of a cache: all behind it and the writers of its tabs."""
     collector = Collector(node)
-    other = links.wired_node(node, 0)
+    other = links.wired_node(node, 0) or node.node(node.parm("network").evalAsString())
     table = tables.table_of(other)
     if table is None or table["output"] not in READERS:
-        raise Problem(f"{node.path()}: connect a Firn node that makes particles or volumes")
+        raise Problem(f"{node.path()}: connect a Firn node that makes particles or volumes, "
+                      "or name it under Network")
     collector.add(other)
     written = 0
     for writer in tables.writers():

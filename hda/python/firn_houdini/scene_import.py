@@ -7,8 +7,6 @@ import hou
 
 from . import Problem, presets, scene, tables
 
-GEOMETRY_STEP = 3.0  # network units between rows of nodes
-
 
 def scenes_folder():
     """Where the example shots are: $FIRN_SCENES or $FIRN/scenes."""
@@ -46,10 +44,12 @@ def load(path, parent):
         connect(node, content["nodes"][name].get("inputs", {}), made)
         if tables.makes_result(node):
             set_shot(node, content)
-    end = make_cache(parent, content, writers, made) if writers else list(made.values())[-1]
+    end = list(made.values())[-1]
+    if writers:
+        cache, end = make_cache(parent, content, writers, made)
     parent.layoutChildren()
     end.setDisplayFlag(True)
-    return end
+    return cache if writers else end
 
 
 def set_values(node, rows, entry, folder, prefix=""):
@@ -128,7 +128,7 @@ def set_shot(node, content, name=None):
 
 
 def make_cache(parent, content, writers, made):
-    """One cache node for everything that writes files."""
+    """One cache node for everything that writes files, and the end of the network above it."""
     cache = parent.createNode(tables.operator(tables.CACHE), "cache")
     set_shot(cache, content, content.get("name"))
     sources = {}
@@ -144,5 +144,5 @@ def make_cache(parent, content, writers, made):
             if all(scene.nearest(node, kind) is other for kind, other in sources.items())]
     if not ends:
         raise Problem("the files of this scene come from branches that one cache cannot follow")
-    cache.setInput(0, ends[0])
-    return cache
+    cache.parm("network").set(ends[0].path())
+    return cache, ends[0]

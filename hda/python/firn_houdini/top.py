@@ -33,7 +33,7 @@ def wedge_of(item):
 
 
 def program():
-    beside = os.path.join(HERE, "..", "..", "bin", "firn")
+    beside = os.path.join(HERE, "..", "..", "lib", "firn")
     return os.environ.get("FIRN_PROGRAM") or (beside if os.path.exists(beside) else "firn")
 
 
