@@ -28,9 +28,9 @@ from firn_houdini.buttons import (apply_preset, background, execute, reset, save
                                   stop)
 """
 CREATED = """\
-from firn_houdini.buttons import created
+import hou
 
-created(kwargs)
+kwargs["node"].setColor(hou.Color((0.5, 0.72, 0.9)))
 """
 
 

@@ -101,7 +101,8 @@ class Results(support.NetworkTest):
         self.assertEqual(names, ["shot_v1.0003.bgeo", "shot_v1.0003.vdb"])
         cache.parm("show").set(2)
         self.assertEqual(len(self.cook(cache, 3).loaded), 1)
-        check = subprocess.run([program(), "info", self.folder / "geo/shot/v1", "--verify"])
+        check = subprocess.run([program(), "info", self.folder / "geo/shot/v1", "--verify"],
+                               stdout=subprocess.DEVNULL)
         self.assertEqual(check.returncode, 0)
 
     def test_a_cache_that_names_its_network_does_not_cook_it(self):
@@ -276,27 +277,47 @@ class Stale(support.NetworkTest):
 class Missing(unittest.TestCase):
     """What a half-installed package looks like; in a process of its own."""
 
-    def run_cook(self, environment, folders):
-        code = ("import sys; sys.path[:0] = {!r}; import hou; hou.load_assets({!r});"
-                "session, parent = hou.new_session(); session.variables['HIP'] = '/nowhere';"
-                "node = parent.createNode('firn::snow_read_particles::1.0');"
-                "node.parm('file').set('/nowhere/x.bgeo'); node.cook(); print(node.errors()[0])")
-        folders = [str(ROOT / folder) for folder in folders]
-        result = subprocess.run(
-            [sys.executable, "-c", code.format(folders, str(ROOT / "hda/otls"))],
-            env=dict(os.environ, **environment), capture_output=True, text=True)
+    PACKAGES = ["hda/python", "plugin/python"]
+    CODE = """
+import sys, tempfile
+sys.path[:0] = {folders!r}
+import hou
+hou.load_assets({assets!r})
+with tempfile.TemporaryDirectory() as folder:
+    session, parent = hou.new_session()
+    session.variables["HIP"] = folder
+    solver = parent.createNode("firn::snow_solver::1.0")
+    source = parent.createNode("firn::snow_source::1.0")
+    solver.setInput(0, source)
+    for node in (source, solver):
+        try:
+            node.cook()
+        except hou.OperationFailed:
+            pass
+    print((source.errors() + solver.errors())[0])
+"""
+
+    def message(self, packages=PACKAGES, **environment):
+        folders = [str(ROOT / folder) for folder in ["tests/houdini/standin", *packages]]
+        code = self.CODE.format(folders=folders, assets=str(ROOT / "hda/otls"))
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                                env=dict(os.environ, **environment))
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
 
     def test_a_missing_library_is_an_error_that_says_where_it_was_looked_for(self):
-        text = self.run_cook({"FIRN_LIBRARY": "/nowhere/libfirn.so"},
-                             ["tests/houdini/standin", "hda/python", "plugin/python"])
-        self.assertIn("/nowhere/libfirn.so", text)
+        self.assertIn("looked for\n  /nowhere/libfirn.so",
+                      self.message(FIRN_LIBRARY="/nowhere/libfirn.so"))
+
+    def test_a_library_that_is_none_is_an_error(self):
+        self.assertIn("cannot be loaded", self.message(FIRN_LIBRARY=__file__))
 
     def test_a_missing_program_is_an_error_that_names_it(self):
-        text = self.run_cook({"FIRN_PROGRAM": "/nowhere/firn"},
-                             ["tests/houdini/standin", "hda/python", "plugin/python"])
-        self.assertIn("/nowhere/", text)
+        self.assertIn("the program /nowhere/firn is not there",
+                      self.message(FIRN_PROGRAM="/nowhere/firn"))
+
+    def test_a_missing_package_is_an_error_that_names_the_setting(self):
+        self.assertIn("PYTHONPATH", self.message(packages=[]))
 
 
 if __name__ == "__main__":

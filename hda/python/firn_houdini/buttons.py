@@ -88,8 +88,3 @@ def save_scene(node):
 def apply_preset(node):
     """Gives the parameters the values of the preset that was chosen."""
     presets.apply(node)
-
-
-def created(kwargs):
-    """A new node gets the colour of Firn."""
-    kwargs["node"].setColor(hou.Color((0.5, 0.72, 0.9)))

@@ -1,0 +1,348 @@
+"""Networks as scenes and scenes as networks, against the stand-in for hou."""
+
+import json
+import os
+import subprocess
+import sys
+import types
+import unittest
+from unittest import mock
+
+import support
+from support import ROOT, cube, hou, program
+
+import firn
+from firn_houdini import presets, scene_import, tables
+
+SCENES = ROOT / "docs/scenes"
+
+
+class Values(support.NetworkTest):
+    def test_an_untouched_network_says_nothing_but_its_links(self):
+        scene = self.scene(self.drop())
+        self.assertEqual(scene["nodes"]["ground"], {"type": "collider"})
+        self.assertEqual(scene["nodes"]["solver"]["inputs"],
+                         {"sources": ["ball"], "colliders": ["ground"]})
+        self.assertEqual((scene["fps"], scene["frames"]), (24.0, [1, 4]))
+
+    def test_an_expression_becomes_a_value_for_each_frame(self):
+        solver = self.drop()
+        ground = self.parent.node("ground")
+        ground.parm("translationx").setExpression("0.5*$F")
+        ground.parm("rotationy").setExpression("sin(30)*$FF")
+        params = self.scene(solver)["nodes"]["ground"]["params"]
+        self.assertEqual(params["translation"], {
+            "from": 1, "values": [[0.5 * frame, 0.0, 0.0] for frame in (1, 2, 3, 4)]})
+        self.assertEqual(params["rotation"]["values"][2], [0.0, 1.5, 0.0])
+        firn.Graph.loads(self.scene(solver)).validate()
+
+    def test_keyframes_become_values_too(self):
+        solver = self.drop()
+        row = next(r for r in tables.table_of(self.parent.node("ground"))["params"]
+                   if r["name"] == "scale")
+        scene_import.set_keys(self.parent.node("ground"), row, {"keys": [[1, 1.0], [4, 2.5]]})
+        params = self.scene(solver)["nodes"]["ground"]["params"]
+        self.assertEqual(params["scale"], {"from": 1, "values": [1.0, 1.5, 2.0, 2.5]})
+
+    def test_what_cannot_move_keeps_its_first_value_and_warns(self):
+        solver = self.drop()
+        self.parent.node("ball").parm("radius").setExpression("0.1*$F")
+        self.assertEqual(self.scene(solver)["nodes"]["ball"]["params"]["radius"], 0.1)
+        solver.cook()
+        self.assertIn("'Radius' cannot move", solver.warnings()[0])
+
+    def test_frame_numbers_in_paths_stay_frame_numbers(self):
+        solver = self.drop()
+        ground = self.parent.node("ground")
+        ground.parm("shape").set(5)
+        for text in ("$HIP/walk.$F4.vdb", "${HIP}/walk.${F4}.vdb"):
+            ground.parm("file").set(text)
+            self.assertEqual(self.scene(solver)["nodes"]["ground"]["params"]["file"],
+                             f"{self.folder}/walk.%04d.vdb")
+
+    def test_final_values_are_those_of_final_quality(self):
+        solver = self.drop()
+        solver.parm("final_values").set("cell_size=0.01 'gravity=[0, -5, 0]' kernel=cubic")
+        solver.parm("shot_quality").set(1)
+        graph = firn.Graph.loads(self.scene(solver))
+        self.assertEqual(graph.node("solver")["kernel"], "cubic")
+        self.assertEqual(graph.node("solver")["gravity"], (0, -5, 0))
+        self.assertAlmostEqual(graph.node("solver")["cell_size"], 0.01)
+
+    def test_a_preset_sets_the_parameters_and_the_scene_says_them_all(self):
+        snow = self.add("snow_material", "snow")
+        solver = self.drop()
+        self.parent.node("ball").setInput(1, snow)
+        snow.parm("preset").set(snow.parm("preset").tokens.index("powder"))
+        exec(snow.parm("preset").block.tags()["script_callback"],
+             {"hou": types.SimpleNamespace(phm=snow.hdaModule), "kwargs": {"node": snow}})
+        table = tables.table_of(snow)
+        wanted = presets.preset_values(table, "powder")
+        self.assertAlmostEqual(snow.parm("density").evalAsFloat(), wanted["density"])
+        snow.parm("density").set(400)
+        graph = firn.Graph.loads(self.scene(solver))
+        self.assertEqual(graph.node("snow")["density"], 400)
+        self.assertAlmostEqual(graph.node("snow")["hardening"], wanted["hardening"], places=6)
+
+    def test_names_are_made_fit_for_scenes(self):
+        ball = self.add("snow_source", "3 balls-é")
+        solver = self.add("snow_solver", "solver")
+        solver.setInput(0, ball)
+        firn.Graph.loads(self.scene(solver)).node("n3_balls__")
+
+
+class Links(support.NetworkTest):
+    def colliders(self, *names):
+        return [self.add("snow_collider", name) for name in names]
+
+    def test_many_colliders_come_by_merge_and_by_list(self):
+        solver = self.drop()
+        wired = self.colliders("floor", "wall")
+        listed = self.colliders("rock", "tree")
+        merge = self.parent.createNode("merge", "merge1")
+        for number, node in enumerate(wired):
+            merge.setInput(number, node)
+        solver.setInput(1, merge)
+        solver.parm("colliders_nodes").set(2)
+        solver.parm("colliders_node1").set(listed[0].path())
+        solver.parm("colliders_node2").set("../tree")
+        self.assertEqual(self.scene(solver)["nodes"]["solver"]["inputs"]["colliders"],
+                         ["floor", "wall", "rock", "tree"])
+        self.cook(solver, 1)
+
+    def test_an_empty_line_of_the_list_is_nothing_and_a_wrong_one_an_error(self):
+        solver = self.drop()
+        solver.parm("colliders_nodes").set(1)
+        self.assertEqual(self.scene(solver)["nodes"]["solver"]["inputs"]["colliders"], ["ground"])
+        solver.parm("colliders_node1").set("../none")
+        solver.cook()
+        self.assertIn("there is no node '../none'", solver.errors()[0])
+
+    def test_a_node_that_comes_twice_counts_once(self):
+        solver = self.drop()
+        solver.parm("colliders_nodes").set(1)
+        solver.parm("colliders_node1").set("../ground")
+        self.assertEqual(self.scene(solver)["nodes"]["solver"]["inputs"]["colliders"], ["ground"])
+
+    def test_one_material_serves_several_sources(self):
+        snow = self.add("snow_material", "snow")
+        merge = self.parent.createNode("merge", "merge1")
+        for number in range(2):
+            ball = self.add("snow_source", f"ball{number}", center=(0, 0, float(number)))
+            ball.setInput(1, snow)
+            merge.setInput(number, ball)
+        solver = self.add("snow_solver", "solver")
+        solver.setInput(0, merge)
+        nodes = self.scene(solver)["nodes"]
+        self.assertEqual({n["inputs"]["material"] for k, n in nodes.items() if "ball" in k},
+                         {"snow"})
+
+    def test_guides_stand_where_the_snow_is(self):
+        ball = self.add("snow_source", "ball", radius=0.2, center=(1.0, 2.0, 3.0))
+        for x, y, z in self.cook(ball).points():
+            self.assertAlmostEqual((x - 1) ** 2 + (y - 2) ** 2 + (z - 3) ** 2, 0.04, places=6)
+        box = self.add("snow_collider", "box", shape="box", rotation=(0, 90, 0),
+                       half_size=(1, 2, 3))
+        points = self.cook(box).points()
+        self.assertEqual([round(max(p[i] for p in points), 6) for i in range(3)], [3, 2, 1])
+
+
+class GeometryIn(support.NetworkTest):
+    def collider(self, maker, **values):
+        solver = self.drop()
+        ground = self.parent.node("ground")
+        ground.setInput(0, hou.foreign(self.parent, "shape", maker))
+        for name, value in values.items():
+            parm = ground.parm(name)
+            parm.set(parm.tokens.index(value) if parm.tokens else value)
+        return solver
+
+    def test_polygons_become_a_mesh_that_the_solver_meets(self):
+        solver = self.collider(lambda frame: cube(0.1, (0, 0.1, 0)))
+        self.session.variables["FEND"] = "8"
+        params = self.scene(solver)["nodes"]["ground"]["params"]
+        self.assertEqual((params["shape"], params["file"]), ("mesh", "input/ground.obj"))
+        heights = [p[1] for p in self.cook(solver, 8).points()]
+        self.assertGreater(min(heights), 0.15)
+
+    def test_a_deforming_mesh_is_saved_at_every_frame(self):
+        solver = self.collider(lambda frame: cube(0.1, (0, -0.2 + 0.05 * frame, 0)),
+                               motion="deforming")
+        params = self.scene(solver)["nodes"]["ground"]["params"]
+        self.assertEqual((params["file"], params["deforming"]), ("input/ground.%04d.obj", True))
+        self.cook(solver, 4)
+        saved = self.folder / "geo/solver/v1/input"
+        self.assertEqual(sorted(p.name for p in saved.glob("*.obj")),
+                         [f"ground.{frame:04d}.obj" for frame in (1, 2, 3, 4)])
+
+    def test_saved_geometry_is_kept_until_it_changes(self):
+        lift = [0.0]
+        solver = self.collider(lambda frame: cube(0.1, (0, -0.2 + lift[0] * (frame == 3), 0)),
+                               motion="deforming")
+        self.cook(solver, 4)
+        saved = self.folder / "geo/solver/v1/input"
+        times = {p.name: p.stat().st_mtime_ns for p in saved.glob("*.obj")}
+        lift[0] = 0.05
+        self.session.edits += 1
+        self.cook(solver, 3)
+        changed = {p.name for p in saved.glob("*.obj") if p.stat().st_mtime_ns != times[p.name]}
+        self.assertEqual(changed, {"ground.0003.obj"})
+
+    def test_vdb_primitives_become_a_level_set(self):
+        import pyopenvdb
+        sphere = pyopenvdb.createLevelSetSphere(radius=0.1, center=(0, 0.05, 0), voxelSize=0.02)
+        sphere.name = "surface"
+        path = str(self.folder / "shape.vdb")
+        pyopenvdb.write(path, grids=[sphere])
+
+        def volume(frame):
+            geometry = hou.Geometry()
+            geometry.loadFromFile(path)
+            return geometry
+        solver = self.collider(volume)
+        params = self.scene(solver)["nodes"]["ground"]["params"]
+        self.assertEqual((params["shape"], params["file"]), ("level_set", "input/ground.vdb"))
+        self.cook(solver, 2)
+
+    def test_packed_alembic_is_read_from_its_archive(self):
+        def packed(frame):
+            geometry = hou.Geometry()
+            geometry.createPoint()
+            geometry._prims.append(hou.Prim("AlembicRef", intrinsics={
+                "abcfilename": str(SCENES / "walker.abc"), "abcobjectpath": "/walker"}))
+            return geometry
+        solver = self.collider(packed, motion="deforming")
+        params = self.scene(solver)["nodes"]["ground"]["params"]
+        self.assertEqual(params, {"shape": "mesh", "file": str(SCENES / "walker.abc"),
+                                  "object": "/walker", "deforming": True})
+
+    def test_the_motion_of_an_object_moves_a_collider(self):
+        solver = self.collider(lambda frame: cube(0.1, (0, -0.2, 0)), motion="rigid",
+                               motion_object="../../plow")
+        plow = hou.foreign(self.parent.parent(), "plow", None)
+        plow.transform = lambda time: hou.Matrix((time, 0, 0), (0, 170 + 240 * time, 0), (2, 2, 2))
+        params = self.scene(solver)["nodes"]["ground"]["params"]
+        self.assertEqual(params["translation"]["values"][3], [0.125, 0, 0])
+        self.assertEqual(params["rotation"]["values"], [[0, a, 0] for a in (170, 180, 190, 200)])
+        self.assertEqual(params["scale"], 2.0)
+        plow.transform = lambda time: hou.Matrix((0, 0, 0), (0, 0, 0), (1, 2, 1))
+        solver.cook(force=True)
+        self.assertIn("stretched", solver.errors()[0])
+
+    def test_angles_turn_on_beyond_half_a_turn(self):
+        from firn_houdini.scene import without_jumps
+        self.assertEqual(without_jumps([[170, 0, 0], [-170, 0, 0], [-150, 0, 0]]),
+                         [[170, 0, 0], [190, 0, 0], [210, 0, 0]])
+
+    def test_empty_and_foreign_volumes_are_errors(self):
+        solver = self.collider(lambda frame: hou.Geometry())
+        solver.cook()
+        self.assertIn("no polygons", solver.errors()[0])
+
+    def test_the_input_can_be_left_aside(self):
+        solver = self.collider(lambda frame: cube(), use_input=0)
+        self.assertEqual(self.scene(solver)["nodes"]["ground"], {"type": "collider"})
+
+
+class Wedges(support.NetworkTest):
+    def folder_of(self, solver):
+        from firn_houdini import buttons
+        return os.path.relpath(buttons.collect(solver).store().folder, self.folder)
+
+    def test_the_index_of_the_work_item_chooses_the_folder(self):
+        solver = self.drop()
+        self.assertEqual(self.folder_of(solver), "geo/solver/v1")
+        item = types.SimpleNamespace(attrib=lambda name, index, default: 7)
+        with mock.patch.dict(sys.modules, {"pdg": item}):
+            self.assertEqual(self.folder_of(solver), "geo/solver/v1/w7")
+            self.assertIn("solver_v1_w7.0001.bgeo", self.cook(solver, 1).loaded[0])
+            solver.parm("shot_wedge").set(3)
+            self.assertEqual(self.folder_of(solver), "geo/solver/v1/w3")
+
+    def test_outside_of_a_work_item_there_is_no_wedge(self):
+        item = types.SimpleNamespace(attrib=lambda name, index, default: default)
+        with mock.patch.dict(sys.modules, {"pdg": item}):
+            self.assertEqual(self.folder_of(self.drop()), "geo/solver/v1")
+
+    def test_the_wrapper_cooks_a_work_item_and_names_its_files(self):
+        solver = self.drop()
+        self.press(solver, "save_scene")
+        (self.folder / "pdgjson.py").write_text(
+            "class WorkItem:\n"
+            "    @classmethod\n"
+            "    def fromJobEnvironment(cls):\n        return cls()\n"
+            "    def attribValue(self, name):\n        return {'wedgeindex': 2}.get(name)\n"
+            "    def addOutputFile(self, path, tag):\n        print('OUTPUT', path, tag)\n")
+        result = subprocess.run(
+            [sys.executable, ROOT / "hda/python/firn_houdini/top.py", self.folder / "solver.firn"],
+            env=dict(os.environ, PYTHONPATH=str(self.folder), FIRN_PROGRAM=program()),
+            capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("ALF_PROGRESS 100%", result.stdout)
+        files = [line.split()[1] for line in result.stdout.splitlines() if "OUTPUT" in line]
+        self.assertEqual(len(files), 4)
+        self.assertTrue(files[0].endswith("v1/w2/solver_v1_w2.0001.bgeo") and
+                        os.path.exists(files[0]))
+
+    def test_the_wrapper_passes_the_exit_code_on(self):
+        result = subprocess.run(
+            [sys.executable, ROOT / "hda/python/firn_houdini/top.py", "/nowhere/x.firn"],
+            env=dict(os.environ, FIRN_PROGRAM=program()), capture_output=True)
+        self.assertEqual(result.returncode, 5)
+
+
+class Examples(support.NetworkTest):
+    """Every example becomes a network, and the network the same scene again."""
+
+    def same(self, ours, theirs, frames):
+        names = {node.name for node in theirs.nodes if not node.type.startswith("write_")}
+        self.assertEqual({n.name for n in ours.nodes if not n.type.startswith("write_")}, names)
+        for name in names:
+            a, b = ours.node(name), theirs.node(name)
+            for row in firn.describe()["nodes"][[n["name"] for n in firn.describe()["nodes"]]
+                                                .index(b.type)]["params"]:
+                for frame in frames:
+                    x, y = a.get(row["name"], frame), b.get(row["name"], frame)
+                    if row["type"] == "path":
+                        x, y = a.path(row["name"]), os.path.abspath(b.path(row["name"])) \
+                            if b.path(row["name"]) else ""
+                    if isinstance(y, (float, tuple)):
+                        x, y = (v if isinstance(v, tuple) else (v,) for v in (x, y))
+                        for p, q in zip(x, y):
+                            self.assertAlmostEqual(p, q, delta=1e-6 * max(1, abs(q)),
+                                                   msg=f"{name}.{row['name']} at {frame}")
+                    else:
+                        self.assertEqual(x, y, f"{name}.{row['name']}")
+
+    def test_all(self):
+        for path in sorted(SCENES.glob("*.firn")):
+            with self.subTest(path.stem):
+                self.setUp()
+                cache = scene_import.load(str(path), self.parent)
+                content = json.loads(path.read_text())
+                for quality in (0, 1):
+                    cache.parm("shot_quality").set(quality)
+                    ours = firn.Graph.loads(self.scene(cache))
+                    theirs = firn.Graph.load(str(path))
+                    theirs.shot["quality"] = ["preview", "final"][quality]
+                    first, last = content["frames"]
+                    self.same(ours, theirs, {first, (first + last) // 2, last})
+                    self.assertEqual(ours.shot["last"], theirs.shot["last"])
+                    links = [sorted((n.name, tuple(n.inputs(s))) for n in g.nodes for s in
+                                    ("sources", "colliders", "material") if n.type == "solver")
+                             for g in (ours, theirs)]
+                    self.assertEqual([sorted(map(sorted, (x[1] for x in l))) for l in links][0],
+                                     [sorted(map(sorted, (x[1] for x in l))) for l in links][1])
+
+    def test_the_shelf_builds_an_example_and_says_when_it_is_missing(self):
+        with mock.patch.dict(os.environ, FIRN_SCENES=str(SCENES)):
+            cache = scene_import.from_shelf("snowplow")
+            self.assertEqual(cache.parent().name(), "snowplow")
+            self.assertIsNotNone(hou.node("/obj/snowplow/blade"))
+        with mock.patch.dict(os.environ, FIRN_SCENES="/nowhere"):
+            with self.assertRaisesRegex(hou.OperationFailed, "FIRN_SCENES"):
+                scene_import.from_shelf("snowplow")
+
+
+if __name__ == "__main__":
+    unittest.main()
