@@ -4,9 +4,9 @@ read_library(path) gives the operators of a library or raises AssetError with th
 public assets show and nothing of hda/, whose files it judges.
 """
 
+import datetime
 import json
 import re
-import time
 import xml.etree.ElementTree as xml
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,8 +102,10 @@ def read_record(path, text):
         if record[key] not in ("true", "false"):
             raise AssetError(f"{path}: {key} is '{record[key]}'")
     check_date(path, record["Modified"])
-    operator, table = record["Operator"], record["Table"]
-    section = section_of(operator, table)
+    try:
+        section = section_of(record["Operator"], record["Table"])
+    except AssetError as problem:
+        raise AssetError(f"{path}: {problem}") from problem
     if record["Path"] != f"oplib:/{section}?{section}":
         raise AssetError(f"{path}: Path does not name {section}")
     return record
@@ -120,12 +122,11 @@ def section_of(operator, table):
 
 def check_date(path, text):
     try:
-        date = time.strptime(text, "%a %b %d %H:%M:%S %Y")
+        date = datetime.datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
     except ValueError as problem:
         raise AssetError(f"{path}: Modified is '{text}'") from problem
-    if time.strftime("%a", time.gmtime(time.mktime(date))) not in text and \
-            time.asctime(date)[:3] != text[:3]:
-        raise AssetError(f"{path}: '{text}' was another day of the week")
+    if date.strftime("%a") != text[:3]:
+        raise AssetError(f"{path}: '{text}' was a {date.strftime('%A')}")
 
 
 def check_options(path, text):

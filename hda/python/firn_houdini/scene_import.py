@@ -9,8 +9,9 @@ from . import Problem, presets, scene, tables
 
 
 def scenes_folder():
-    """Where the example shots are: $FIRN_SCENES or $FIRN/scenes."""
-    return os.environ.get("FIRN_SCENES") or os.path.join(os.environ.get("FIRN", ""), "scenes")
+    """Where the example shots are: $FIRN_SCENES or those of the package."""
+    return os.environ.get("FIRN_SCENES") or os.path.join(os.environ.get("FIRN", ""), "share",
+                                                         "firn", "scenes")
 
 
 def from_shelf(name):
