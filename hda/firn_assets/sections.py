@@ -21,8 +21,10 @@ try:
 except ImportError as problem:
     raise hou.NodeError("Firn's Python package cannot be loaded (%s); is its folder 'python' on "
                         "PYTHONPATH, as firn.json sets it?" % problem)
-firn_node.cook(hou.pwd())
 """
+COOK_SELF = COOK + "firn_node.cook(hou.pwd())\n"
+# The same for a Python node inside of a subnet.
+COOK_PARENT = COOK + "firn_node.cook(hou.pwd().parent(), hou.pwd().geometry())\n"
 MODULE = """\
 from firn_houdini.buttons import (apply_preset, background, execute, reset, save_scene,
                                   stop)
@@ -107,7 +109,7 @@ def compact(value):
 def sections(asset, icon):
     return {
         "DialogScript": dialog_script(asset),
-        "PythonCook": COOK,
+        "PythonCook": COOK_SELF,
         "TypePropertiesOptions": "".join(f"{k} := {v};\n" for k, v in OPTIONS.items()),
         "Help": "",
         "Tools.shelf": tool(asset),

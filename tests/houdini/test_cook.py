@@ -8,6 +8,7 @@ import unittest
 import support
 from support import ROOT, cube, hou, program
 
+from firn_houdini import node as cooking
 from firn_houdini import worker
 
 
@@ -52,6 +53,13 @@ class Results(support.NetworkTest):
         (run, _), = worker.running.values()
         run.wait(60)
         self.assertEqual(run.frames_done, [1, 2])
+
+    def test_a_python_node_inside_of_an_asset_is_filled_the_same_way(self):
+        solver = self.drop()
+        inside = hou.Geometry()
+        self.at(2)
+        cooking.cook(solver, inside)
+        self.assertEqual(inside.points(), self.cook(solver, 2).points())
 
     def test_before_the_first_frame_there_is_nothing(self):
         self.assertEqual(self.cook(self.drop(), 0).points(), [])

@@ -15,16 +15,19 @@ ENDINGS = {"particles": "bgeo", "volume": "vdb"}
 LOADABLE = (".bgeo", ".bgeo.gz", ".geo", ".vdb")
 
 
-def cook(node):
-    """The cook of every asset; what goes wrong becomes the badge of the node."""
+def cook(node, geometry=None):
+    """The cook of every asset; what goes wrong becomes the badge of the node. geometry is what it
+    fills: that of the node itself, or of the Python node inside of one that build.py has made."""
+    geometry = geometry or node.geometry()
     warnings = []
     try:
         if tables.asset_name(node) == tables.CACHE:
-            cook_cache(node, warnings)
+            cook_cache(node, geometry, warnings)
         elif tables.makes_result(node):
-            cook_result(node, warnings)
+            path = result_file(node, frame_of(node), warnings)
+            load(geometry, [path] if path else [])
         else:
-            cook_description(node)
+            cook_description(node, geometry)
     except (Problem, firn.FirnError) as problem:
         raise hou.NodeError(sentence(problem))
     if warnings:
@@ -44,8 +47,8 @@ def frame_of(node):
 
 # --- Sources, colliders, materials ---------------------------------------------------------------
 
-def cook_description(node):
-    geometry, table = node.geometry(), tables.table_of(node)
+def cook_description(node, geometry):
+    table = tables.table_of(node)
     takes = table["shape"] and node.parm("use_input").evalAsInt() and \
         node.inputGeometry(0) is not None
     if not takes:
@@ -59,11 +62,6 @@ def cook_description(node):
 
 
 # --- Results -------------------------------------------------------------------------------------
-
-def cook_result(node, warnings):
-    path = result_file(node, frame_of(node), warnings)
-    load(node.geometry(), [path] if path else [])
-
 
 def result_file(node, frame, warnings):
     """The file of a frame; made first where it has to be. None: it is not there."""
@@ -221,9 +219,9 @@ def make_frame(collector, store, frame, key):
 
 # --- The cache -----------------------------------------------------------------------------------
 
-def cook_cache(node, warnings):
+def cook_cache(node, geometry, warnings):
     if node.parm("loadfromdisk").evalAsInt():
-        load(node.geometry(), cache_files(node, frame_of(node), warnings))
+        load(geometry, cache_files(node, frame_of(node), warnings))
 
 
 def cache_files(node, frame, warnings):
