@@ -1,7 +1,7 @@
 """A strict reader of Houdini's expanded digital assets (directories that end with .hda).
 
-read_library(path) gives the operators of a library or raises AssetError with the file. It knows what
-public assets show and nothing of hda/, whose files it judges.
+read_library(path) gives the operators of a library or raises AssetError with the file. It knows
+what public assets show and nothing of hda/, whose files it judges.
 """
 
 import datetime
@@ -221,7 +221,7 @@ def check_python_operator(folder, record, sections):
         raise AssetError(f"{folder}: lacks {sorted(wanted - set(sections))}")
     if any(name.startswith("Contents") for name in sections):
         raise AssetError(f"{folder}: has a network")
-    if sections["FunctionName"] != record["Operator"].split("::")[-2]:
+    if sections["FunctionName"] not in record["Operator"].split("::"):
         raise AssetError(f"{folder}: FunctionName is '{sections['FunctionName']}'")
 
 

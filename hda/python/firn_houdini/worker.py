@@ -1,4 +1,4 @@
-"""Runs of `firn cook` beside Houdini: a crash or a lack of memory there leaves the session alone."""
+"""Runs of `firn cook` beside Houdini: a crash or lack of memory there leaves the session alone."""
 
 import atexit
 

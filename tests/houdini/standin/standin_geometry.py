@@ -1,7 +1,7 @@
 """Geometry of the stand-in: points with attributes, polygons, volumes, files.
 
-A .bgeo is decoded by the reader of tests/scripts/check_bgeo.py, the one that checks what the library
-writes. See hou.py for what a stand-in is and is not.
+A .bgeo is decoded by the reader of tests/scripts/check_bgeo.py, the one that checks what the
+library writes. See hou.py for what a stand-in is and is not.
 """
 
 import gzip
