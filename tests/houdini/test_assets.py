@@ -323,6 +323,7 @@ class Around(unittest.TestCase):
     def test_the_package_is_relative_to_its_own_folder(self):
         package = json.loads((HDA / "packages/firn.json").read_text())
         self.assertEqual(package["hpath"], "$FIRN")
+        self.assertEqual(package["version"], TABLES["version"])
         variables = {}
         for entry in package["env"]:
             if "var" in entry:

@@ -11,6 +11,7 @@ from . import Problem
 
 FOLDER = "input"
 PRINTS = "fingerprints.json"
+PACKED = ("PackedGeometry", "PackedFragment", "PackedDisk")
 
 
 def kind_of(geometry, node):
@@ -19,6 +20,8 @@ def kind_of(geometry, node):
         return "alembic"
     if geometry.containsPrimType("VDB"):
         return "level_set"
+    if any(geometry.containsPrimType(name) for name in PACKED):
+        raise Problem(f"{node.path()}: the input is packed; unpack it first")
     if geometry.containsPrimType("Volume"):
         raise Problem(f"{node.path()}: the input is a volume; convert it to VDB first")
     if geometry.intrinsicValue("primitivecount") == 0:

@@ -45,9 +45,12 @@ def by_path(node, port):
 
 
 def by_marks(geometry):
+    """The nodes that have marked points, in the order of the points: that of the merge."""
     attribute = geometry.findPointAttrib(MARK)
-    paths = sorted(text for text in attribute.strings() if text) if attribute else []
-    return [hou.node(path) for path in paths if hou.node(path) is not None]
+    paths = attribute.strings() if attribute else ()
+    if len(paths) > 1:
+        paths = dict.fromkeys(geometry.pointStringAttribValues(MARK))
+    return [hou.node(path) for path in paths if path and hou.node(path) is not None]
 
 
 def fits(node, port):

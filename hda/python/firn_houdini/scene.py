@@ -204,7 +204,8 @@ def of_frame(node, frame, source):
 def of_cache(node):
     """The scene of a cache: all behind it and the writers of its tabs."""
     collector = Collector(node)
-    other = links.wired_node(node, 0) or node.node(node.parm("network").evalAsString())
+    path = node.parm("network").evalAsString()
+    other = links.wired_node(node, 0) or (node.node(path) if path else None)
     table = tables.table_of(other)
     if table is None or table["output"] not in READERS:
         raise Problem(f"{node.path()}: connect a Firn node that makes particles or volumes, "

@@ -29,7 +29,7 @@ def wedge_of(item):
         value = item.attribValue("wedgeindex")
         if value is not None:
             return int(value)
-    return int(os.environ.get("WEDGEINDEX", -1))
+    return int(os.environ.get("wedgeindex") or os.environ.get("WEDGEINDEX") or -1)
 
 
 def program():

@@ -1,4 +1,4 @@
-"""The wedge index of the PDG work item that is being cooked."""
+"""The wedge index of the PDG work item that is being cooked, in Houdini or in a job of its own."""
 
 import os
 
@@ -9,4 +9,9 @@ def of_work_item():
         import pdg
         return int(pdg.attrib("wedgeindex", 0, -1))
     except ImportError:
-        return int(os.environ.get("WEDGEINDEX", -1))
+        return of_environment()
+
+
+def of_environment():
+    """Attributes that a work item exports are variables of its job."""
+    return int(os.environ.get("wedgeindex") or os.environ.get("WEDGEINDEX") or -1)

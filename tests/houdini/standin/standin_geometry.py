@@ -24,7 +24,7 @@ class Attrib:
         return self._name
 
     def strings(self):
-        return tuple(dict.fromkeys(self._values))
+        return tuple(sorted(set(self._values)))  # their order means nothing
 
     def destroy(self):
         del self._geometry._attributes[self._name]
@@ -109,6 +109,9 @@ class Geometry:
     def pointFloatAttribValuesAsString(self, name):
         assert name == "P"
         return struct.pack(f"{3 * len(self._points)}f", *(c for p in self._points for c in p))
+
+    def pointStringAttribValues(self, name):
+        return tuple(self._attributes[name])
 
     def merge(self, other):
         self._change()
