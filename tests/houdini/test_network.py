@@ -221,19 +221,24 @@ class GeometryIn(support.NetworkTest):
         solver = self.collider(lambda frame: cube(0.1, (0, -0.2, 0)), motion="rigid",
                                motion_object="../../plow")
         plow = hou.foreign(self.parent.parent(), "plow", None)
-        plow.transform = lambda time: hou.Matrix((time, 0, 0), (0, 170 + 240 * time, 0), (2, 2, 2))
+        plow.transform = lambda time: hou.Matrix((time, 0, 0), (0, 75 + 240 * time, 0), (2, 2, 2))
         params = self.scene(solver)["nodes"]["ground"]["params"]
         self.assertEqual(params["translation"]["values"][3], [0.125, 0, 0])
-        self.assertEqual(params["rotation"]["values"], [[0, a, 0] for a in (170, 180, 190, 200)])
+        self.assertEqual(params["rotation"]["values"], [[0, a, 0] for a in (75, 85, 95, 105)])
         self.assertEqual(params["scale"], 2.0)
         plow.transform = lambda time: hou.Matrix((0, 0, 0), (0, 0, 0), (1, 2, 1))
         solver.cook(force=True)
         self.assertIn("stretched", solver.errors()[0])
 
-    def test_angles_turn_on_beyond_half_a_turn(self):
+    def test_angles_turn_on_whatever_a_matrix_makes_of_them(self):
         from firn_houdini.scene import without_jumps
-        self.assertEqual(without_jumps([[170, 0, 0], [-170, 0, 0], [-150, 0, 0]]),
-                         [[170, 0, 0], [190, 0, 0], [210, 0, 0]])
+        turns = [(0.3 * t, 7.0 * t, -11.0 * t) for t in range(120)]
+        given = [list(hou.Matrix((0, 0, 0), turn, (1, 1, 1)).extractRotates()) for turn in turns]
+        self.assertGreater(max(abs(a - b) for p, q in zip(given, given[1:])
+                               for a, b in zip(p, q)), 170)
+        for found, wanted in zip(without_jumps(given), turns):
+            for a, b in zip(found, wanted):
+                self.assertAlmostEqual(a, b, places=6)
 
     def test_geometry_that_cannot_be_taken_is_an_error_that_says_what_to_do(self):
         kind = [None]

@@ -161,10 +161,14 @@ class Collector:
 
 
 def without_jumps(rotations):
-    """Angles that turn on beyond 180 degrees instead of starting again."""
+    """The same rotations with the angles that are nearest to those before: every rotation has two
+    sets of them, each with any number of full turns, and a matrix does not say which."""
     result = [rotations[0]]
-    for angles in rotations[1:]:
-        result.append([a - 360.0 * round((a - b) / 360.0) for a, b in zip(angles, result[-1])])
+    for x, y, z in rotations[1:]:
+        choices = [[a - 360.0 * round((a - b) / 360.0) for a, b in zip(angles, result[-1])]
+                   for angles in ([x, y, z], [x + 180.0, 180.0 - y, z + 180.0])]
+        result.append(min(choices, key=lambda angles: sum(abs(a - b) for a, b in
+                                                          zip(angles, result[-1]))))
     return result
 
 

@@ -268,7 +268,8 @@ def load_assets(folder):
 
 
 class Matrix:
-    """What an object's transform answers."""
+    """What an object's transform answers: angles as a matrix gives them, the second within a
+    quarter turn, the others within half a turn."""
 
     def __init__(self, translate, rotate, scale):
         self._parts = translate, rotate, scale
@@ -277,10 +278,17 @@ class Matrix:
         return self._parts[0]
 
     def extractRotates(self):
-        return self._parts[1]
+        x, y, z = (half_turn(angle) for angle in self._parts[1])
+        if abs(y) > 90.0:
+            x, y, z = half_turn(x + 180.0), half_turn(180.0 - y), half_turn(z + 180.0)
+        return x, y, z
 
     def extractScales(self):
         return self._parts[2]
+
+
+def half_turn(angle):
+    return (angle + 180.0) % 360.0 - 180.0
 
 
 class Node:
