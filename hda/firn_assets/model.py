@@ -307,7 +307,8 @@ def node_asset(node, tables):
 
 def writer_folder(node):
     prefix = node["name"] + "_"
-    on = toggle(node["name"], node["label"], True,
+    # Files are what a cache is for; anything dearer waits to be asked for.
+    on = toggle(node["name"], node["label"], node["name"].startswith("write_"),
                 f"{node['help']} It takes the nearest node above that makes "
                 f"{node['inputs'][0]['kind']}; without one it does nothing")
     defaults = {k.partition(".")[2]: v for k, v in WRITER_DEFAULTS.items()

@@ -80,6 +80,15 @@ def described(node, port):
     return result if port["many"] else result[:1]
 
 
+def feeding(node, port):
+    """The node that particles or volumes come from, by wire or by path; None: there is none."""
+    other = wired_node(node, input_index(tables.table_of(node), port))
+    other = other or next(iter(by_path(node, port)), None)
+    if other is None and port["required"]:
+        raise Problem(f"{node.path()}: {port['name']} is not connected")
+    return other
+
+
 def wired_node(node, index):
     """The node at an input, or None."""
     inputs = node.inputs()

@@ -157,11 +157,8 @@ def end_badly(run, store):
 
 # --- Frames without a simulation -----------------------------------------------------------------
 
-def source_file(node, index, port, frame):
-    """The file behind an input, when a node of Firn has it; None: its geometry must be saved."""
-    other = links.wired_node(node, index) or next(iter(links.by_path(node, port)), None)
-    if other is None:
-        raise Problem(f"{node.path()}: {port['name']} is not connected")
+def source_file(node, other, port, frame):
+    """The file of the node at an input, when Firn made it; None: its geometry must be saved."""
     if not tables.makes_result(other):
         return None
     if tables.asset_name(other) == tables.CACHE:

@@ -72,21 +72,23 @@ class Collector:
     def port(self, node, port):
         """What an input of a scene's node holds: a name, or a list of names."""
         if port["kind"] in READERS:
-            return self.upstream(node, links.input_index(tables.table_of(node), port), port)
-        names = [self.add(other) for other in links.described(node, port)]
+            names = self.upstream(node, port)
+        else:
+            names = [self.add(other) for other in links.described(node, port)]
         return names if port["many"] else "".join(names)
 
-    def upstream(self, node, index, port):
-        """The node that particles or volumes come from: a node of Firn, or saved geometry."""
-        other = links.wired_node(node, index) or next(iter(links.by_path(node, port)), None)
+    def upstream(self, node, port):
+        """What particles or volumes come from: a node of Firn, or saved geometry."""
+        other = links.feeding(node, port)
         if other is None:
-            raise Problem(f"{node.path()}: {port['name']} is not connected")
+            return []
         table = tables.table_of(other)
-        if table is not None:
-            if table["output"] != port["kind"]:
-                raise Problem(f"{node.path()}: {other.path()} makes no {port['kind']}")
-            return self.add(other)
-        return self.reader(node, index, port["kind"], self.every_frame())
+        if table is None:
+            index = links.input_index(tables.table_of(node), port)
+            return [self.reader(node, index, port["kind"], self.every_frame())]
+        if table["output"] != port["kind"]:
+            raise Problem(f"{node.path()}: {other.path()} makes no {port['kind']}")
+        return [self.add(other)]
 
     def reader(self, node, index, kind, frames):
         """A node that reads what Houdini saves of an input."""
@@ -145,6 +147,14 @@ class Collector:
             values[name] = sequence[0] if all(v == sequence[0] for v in sequence) else \
                 {"from": self.frames[0], "values": sequence}
 
+    def shared(self, node, port):
+        """What a node above, such as the solver, has at its own port of the same kind."""
+        for other in chain(node):
+            for own in tables.table_of(other)["inputs"]:
+                if own["kind"] == port["kind"]:
+                    return self.nodes[self.add(other)].get("inputs", {}).get(own["name"])
+        return None
+
     def text(self):
         shot = self.shot
         scene = {"firn": 1, "name": shot["name"], "fps": shot["fps"], "frames": list(self.frames),
@@ -182,24 +192,34 @@ def of_result(node):
     return collector
 
 
+def frame_port(collector, node, port, source):
+    """As Collector.port, with particles and volumes from the file of the frame."""
+    if port["kind"] not in READERS:
+        return collector.port(node, port)
+    other = links.feeding(node, port)
+    if other is None:
+        return [] if port["many"] else ""
+    path = source(node, other, port, collector.frames[0])
+    if path is None:
+        index = links.input_index(tables.table_of(node), port)
+        name = collector.reader(node, index, port["kind"], [collector.frames[0]])
+    else:
+        name = collector.put(collector.new_name(port["name"]), READERS[port["kind"]][0],
+                             {"file": path})
+    return [name] if port["many"] else name
+
+
 def of_frame(node, frame, source):
     """The scene of one frame of a node that does not simulate; source gives the file of an input,
     or None where it must be saved."""
     shot = read_shot(node)
     collector = Collector(node, dict(shot, first=frame, last=frame))
     table = tables.table_of(node)
-    ports = {}
-    for port in table["inputs"]:
-        index = links.input_index(table, port)
-        path = source(node, index, port, frame)
-        if path is None:
-            ports[port["name"]] = collector.reader(node, index, port["kind"], [frame])
-        else:
-            ports[port["name"]] = collector.put(
-                collector.new_name(port["name"]), READERS[port["kind"]][0], {"file": path})
+    ports = {port["name"]: frame_port(collector, node, port, source)
+             for port in table["inputs"]}
     values = parms.values(node, table["params"], collector.frames, "", collector.warnings)
-    name = collector.put(collector.new_name(node.name()), table["node"], values, ports,
-                         parms.final_values(node))
+    name = collector.put(collector.new_name(node.name()), table["node"], values,
+                         {k: v for k, v in ports.items() if v}, parms.final_values(node))
     type_name, params = WRITERS[table["output"]]
     collector.put(RESULT, type_name, params, {table["output"]: name})
     return collector
@@ -222,22 +242,25 @@ def of_cache(node):
             continue
         values = parms.values(node, writer["params"], collector.frames, writer["name"] + "_",
                               collector.warnings)
+        ports = {writer["inputs"][0]["name"]: collector.add(source)}
+        for port in writer["inputs"][1:]:
+            ports[port["name"]] = collector.shared(other, port)
         collector.put(collector.new_name(writer["name"]), writer["name"], values,
-                      {writer["inputs"][0]["name"]: collector.add(source)})
+                      {name: value for name, value in ports.items() if value})
         written += 1
     if written == 0:
         raise Problem(f"{node.path()}: nothing is to be written; turn on one of the tabs")
     return collector
 
 
+def chain(node):
+    """The node and those above it that its particles and volumes come from."""
+    while tables.table_of(node) is not None:
+        yield node
+        ports = [port for port in tables.table_of(node)["inputs"] if port["kind"] in READERS]
+        node = next((links.feeding(node, port) for port in ports), None)
+
+
 def nearest(node, kind):
     """The node itself or the first above it that makes this kind; None: there is none."""
-    while node is not None:
-        table = tables.table_of(node)
-        if table is None:
-            return None
-        if table["output"] == kind:
-            return node
-        node = next((links.wired_node(node, links.input_index(table, port)) for port in
-                     table["inputs"] if port["kind"] in READERS), None)
-    return None
+    return next((n for n in chain(node) if tables.table_of(n)["output"] == kind), None)
