@@ -1,5 +1,6 @@
 """The folder that a studio installs: its layout, and that it works with nothing beside it."""
 
+import ast
 import json
 import os
 import subprocess
@@ -56,6 +57,10 @@ class Package(unittest.TestCase):
         self.assertEqual(len(found), len(list((ROOT / "hda/otls").iterdir())))
         for path in found:
             expanded.read_library(path)
+
+    def test_the_python_of_the_oldest_houdini_reads_it(self):
+        for path in (Path(self.path) / "python").rglob("*.py"):
+            ast.parse(path.read_text(), str(path), feature_version=(3, 9))
 
     def test_no_path_of_the_build_is_in_the_package(self):
         for name in ("firn", "firn-vdb-helper", "libfirn.so", "libfirn_vdb.so"):
