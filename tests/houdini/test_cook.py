@@ -142,28 +142,43 @@ class Waiting(support.NetworkTest):
         self.assertEqual(shown, sorted(shown))
 
     def test_escape_stops_the_run_and_cooking_again_goes_on_to_the_same_bytes(self):
+        self.session.variables["FEND"] = "30"
         solver = self.drop()
-        self.session.interrupt = lambda title, fraction: title == "Solving snow" and fraction > 0.3
-        self.at(4)
+        self.session.interrupt = lambda title, fraction: title == "Solving snow" and fraction > 0.0
+        self.at(30)
         with self.assertRaises(hou.OperationInterrupted):
             solver.cook()
         self.assertEqual(worker.running, {})
-        self.assertFalse((self.folder / "geo/solver/v1/.lock").exists())
+        folder = self.folder / "geo/solver/v1"
+        self.assertFalse((folder / ".lock").exists())
+        made = {p.name for p in folder.glob("*.bgeo")}
+        self.assertTrue(0 < len(made) < 30, made)
         self.session.interrupt = None
         self.session.edits += 1
-        self.cook(solver, 4)
-        again = (self.folder / "geo/solver/v1/solver_v1.0004.bgeo").read_bytes()
+        self.cook(solver, 30)
+        again = (folder / "solver_v1.0030.bgeo").read_bytes()
         self.press(solver, "reset")
-        self.assertEqual(again, (self.folder / "geo/solver/v1/solver_v1.0004.bgeo").read_bytes())
+        self.assertEqual(again, (folder / "solver_v1.0030.bgeo").read_bytes())
+
+    def test_escape_at_the_very_start_leaves_nothing_running(self):
+        self.session.interrupt = lambda title, fraction: title == "Solving snow"
+        solver = self.drop()
+        with self.assertRaises(hou.OperationInterrupted):
+            solver.cook()
+        self.assertEqual(worker.running, {})
+        self.session.interrupt = None
+        self.session.edits += 1
+        self.cook(solver, 2)
 
     def test_stop_ends_the_run_in_the_background(self):
+        self.session.variables["FEND"] = "500"
         solver = self.drop()
-        solver.parm("cell_size").set(0.02)
         cache = self.add("snow_cache", "shot", network=solver.path())
         self.press(cache, "background")
         (run, _), = worker.running.values()
         self.press(cache, "stop")
         self.assertFalse(run.running)
+        self.assertLess(len(run.frames_done), 500)
 
     def test_reset_removes_the_frames_and_nothing_else(self):
         solver = self.drop()
