@@ -96,13 +96,16 @@ def template_of(parm):
 
 
 def folder_of(folder):
-    kind = hou.folderType.MultiparmBlock if folder.kind == "multiparm" else hou.folderType.Tabs
+    kinds = {"group": hou.folderType.Tabs, "groupcollapsible": hou.folderType.Collapsible,
+             "multiparm": hou.folderType.MultiparmBlock}
     children = tuple(folder_of(child) if isinstance(child, model.Folder) else template_of(child)
                      for child in folder.children)
     template = hou.FolderParmTemplate(folder.name, folder.label, parm_templates=children,
-                                      folder_type=kind)
+                                      folder_type=kinds[folder.kind])
     if folder.kind == "multiparm":
         template.setTags({"multistartoffset": "1"})
+    if folder.hide_when:
+        template.setTabConditional(hou.parmCondType.HideWhen, folder.hide_when)
     return template
 
 

@@ -26,7 +26,9 @@ def entry(parm):
 def entries(items):
     lines = []
     for item in items:
-        if isinstance(item, Folder):
+        if isinstance(item, Folder) and item.kind != "multiparm":
+            lines += [f"=== {item.label} ===", "", *entries(item.children)]
+        elif isinstance(item, Folder):
             lines += [f"{item.label}:", f"    #id: {item.name}", "", f"    {plain(item.help)}", ""]
             for child in item.children:
                 lines += ["    " + line if line else "" for line in entry(child)]

@@ -50,7 +50,9 @@ def lines_of(item):
         lines += [f"    label    {quote(item.label)}", "    default 0",
                   '    parmtag { "multistartoffset" "1" }', ""]
     else:
-        lines += [f"    label   {quote(item.label)}", ""]
+        lines.append(f"    label   {quote(item.label)}")
+        lines += [f"    hidewhentab {quote(item.hide_when)}"] if item.hide_when else []
+        lines.append("")
     for child in item.children:
         lines += ["    " + line if line else "" for line in lines_of(child)]
     return [*lines, "}", ""]

@@ -5,6 +5,7 @@ assets follows from the tables alone: a node that makes something becomes an ope
 nodes that only write files become tabs of the operator snow_cache.
 """
 
+import itertools
 from dataclasses import dataclass, field
 
 NAMESPACE, VERSION, CACHE = "firn", "1.0", "snow_cache"
@@ -21,7 +22,14 @@ SHOT_DEFAULTS = {"name": "$OS", "fps": "$FPS", "first": "$FSTART", "last": "$FEN
 WRITER_DEFAULTS = {"write_particles.format": "bgeo", "write_particles.name": "",
                    "write_volume.name": ""}
 
-# Menu names of file types for the chooser.
+# When the geometry at the first input counts, and the parameters that it takes the place of.
+TAKEN = "use_input == 1 hasinput(0) == 1"
+REPLACED = ("file", "object", "deforming")
+
+# Words that are not written as they are named.
+LABELS = {"vdb": "VDB"}
+
+# File types for the chooser, by what the node makes.
 FILE_PATTERNS = {"source": "*.obj *.abc *.vdb *.bgeo *.geo", "collider": "*.obj *.abc *.vdb",
                  "particles": "*.bgeo *.geo *.abc *.vdb", "volume": "*.vdb"}
 
@@ -47,12 +55,13 @@ class Parm:
 
 @dataclass
 class Folder:
-    """A tab (group) or a list that grows (multiparm)."""
+    """A tab (group), a part that folds (groupcollapsible) or a list that grows (multiparm)."""
     kind: str
     name: str
     label: str
     children: list
     help: str = ""
+    hide_when: str = ""
 
 
 @dataclass
@@ -177,6 +186,39 @@ def parm_of_row(row, prefix="", default=None, kind=""):
     return parm
 
 
+def follow_input(parms, shape):
+    """Rules of a node whose shape may come from its first input: what belongs to the shapes of its
+    own gives way, what belongs to meshes and level sets shows up."""
+    for parm in parms:
+        name, _, choices = parm.row.get("visible_when", "").partition("==")
+        if parm.row is shape:
+            parm.disable_when = "{ " + TAKEN + " }"
+        elif name == shape["name"]:
+            rule = parm.hide_when.strip("{ }")
+            if parm.row["name"] in REPLACED or not {"mesh", "level_set"} & set(choices.split("|")):
+                parm.hide_when = f"{{ {rule} }} {{ {TAKEN} }}"
+            else:
+                parm.hide_when = f"{{ {rule} use_input == 0 }} {{ {rule} hasinput(0) == 0 }}"
+
+
+def grouped(parms, prefix=""):
+    """Puts three or more neighbors that begin with the same word into a part that folds."""
+    def word(parm):
+        return parm.row["name"].partition("_")[0]
+
+    result = []
+    for name, members in itertools.groupby(parms, key=word):
+        members = list(members)
+        if len(members) < 3:
+            result += members
+            continue
+        rules = {parm.hide_when for parm in members}
+        result.append(Folder("groupcollapsible", f"{prefix}{name}_group",
+                             LABELS.get(name, name.capitalize()), members,
+                             hide_when=rules.pop() if len(rules) == 1 else ""))
+    return result
+
+
 # --- Parameters of the host ----------------------------------------------------------------------
 
 def shape_row(node):
@@ -289,11 +331,13 @@ def node_asset(node, tables):
     inputs = ["Geometry"] if shape_row(node) else []
     inputs += [p["name"].replace("_", " ").capitalize() for p in node["inputs"]]
     rows = [parm_of_row(row, kind=node["output"]) for row in node["params"]]
+    if shape_row(node):
+        follow_input(rows, shape_row(node))
     for parm in rows:
         if parm.name == "preset":
             parm.tags.update({"script_callback": "hou.phm().apply_preset(kwargs)",
                               "script_callback_language": "python"})
-    folders = [Folder("group", "", node["label"], rows + [final_parm()])]
+    folders = [Folder("group", "", node["label"], grouped(rows) + [final_parm()])]
     if shape_row(node):
         folders.append(Folder("group", "", "Geometry", geometry_parms(node)))
     if node["inputs"]:
@@ -316,7 +360,7 @@ def writer_folder(node):
     rows = [parm_of_row(row, prefix, defaults.get(row["name"])) for row in node["params"]]
     for parm in rows:
         parm.disable_when = f"{{ {node['name']} == 0 }}"
-    return Folder("group", "", node["label"], [on, *rows])
+    return Folder("group", "", node["label"], [on, *grouped(rows, prefix)])
 
 
 def cache_asset(writers, tables):

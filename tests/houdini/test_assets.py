@@ -170,9 +170,34 @@ class Parameters(unittest.TestCase):
                 ["0", "1"]
             shown = choices.replace("true", "1").replace("false", "0").split("|")
             for value in values:
-                self.assertEqual(not hides(rule, {prefix + name: value}), value in shown,
+                state = {prefix + name: value, "use_input": "1", "hasinput(0)": "0"}
+                self.assertEqual(not hides(rule, state), value in shown,
                                  f"{asset}.{row['name']} with {name}={value}")
         self.assertGreater(hidden, 20)
+
+    def test_geometry_at_the_input_shows_what_counts_for_it(self):
+        taken = {"use_input": "1", "hasinput(0)": "1", "region": "sphere", "shape": "plane"}
+        for asset, shape in (("snow_source", "region"), ("snow_collider", "shape")):
+            self.assertTrue(hides(self.block(asset, shape).get("disablewhen"), taken))
+            for name, shown in (("mesh_voxel_size", True), ("vdb_threshold", True),
+                                ("file", False), ("object", False)):
+                rule = self.block(asset, name).get("hidewhen")
+                self.assertEqual(not hides(rule, taken), shown, f"{asset}.{name}")
+                # Left aside, the input changes nothing.
+                self.assertTrue(hides(rule, dict(taken, use_input="0")), f"{asset}.{name}")
+        self.assertTrue(hides(self.block("snow_source", "radius").get("hidewhen"), taken))
+
+    def test_a_part_is_hidden_when_all_in_it_is(self):
+        hidden = 0
+        for name, operator in self.operators.items():
+            for block in operator.script.walk():
+                if block.kind != "groupcollapsible":
+                    continue
+                rules = {child.get("hidewhen") for child in block.children}
+                self.assertEqual(block.get("hidewhentab"),
+                                 rules.pop() if len(rules) == 1 else None, name)
+                hidden += block.has("hidewhentab")
+        self.assertGreater(hidden, 3)
 
     def test_every_port_is_an_input_and_a_path(self):
         for node in TABLES["nodes"]:
@@ -195,7 +220,7 @@ class Parameters(unittest.TestCase):
         for name, operator in self.operators.items():
             names = {b.get("name") for b in operator.script.walk()}
             for block in operator.script.walk():
-                for key in ("hidewhen", "disablewhen"):
+                for key in ("hidewhen", "disablewhen", "hidewhentab"):
                     for parm in re.findall(r"(\w+) [!=]=", block.get(key) or ""):
                         self.assertIn(parm, names, f"{name}.{block.get('name')}")
 
@@ -360,7 +385,7 @@ class Around(unittest.TestCase):
                 self.assertIn(line, lines)
             ids = re.findall(r"^ +#id: (\S+)$", card, flags=re.MULTILINE)
             wanted = [b.get("name") for b in operator.script.walk()
-                      if not b.has("invisible") and b.kind != "group"]
+                      if not b.has("invisible") and b.kind in ("parm", "multiparm")]
             self.assertEqual(sorted(ids), sorted(wanted), name)
 
     def test_icons_are_our_own_drawings(self):

@@ -70,6 +70,7 @@ class Build(unittest.TestCase):
             self.assertEqual(template.label, block.get("label"), where)
             if block.kind != "parm":
                 self.assertEqual(template.folder_type, block.kind)
+                self.assertEqual(template.tab_rules.get("hidewhen"), block.get("hidewhentab"))
                 continue
             self.assertEqual(template.help, block.get("help"), where)
             self.assertEqual(template.hidden, block.has("invisible"), where)

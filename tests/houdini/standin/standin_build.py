@@ -110,6 +110,10 @@ class FolderParmTemplate(ParmTemplate):
     def __init__(self, name, label, parm_templates=(), folder_type=None):
         super().__init__(name, label)
         self.children, self.folder_type = parm_templates, folder_type
+        self.tab_rules = {}
+
+    def setTabConditional(self, kind, text):
+        self.tab_rules[kind] = text
 
 
 class ParmTemplateGroup:
@@ -194,7 +198,8 @@ def add_to(hou):
     hou.stringParmType = SimpleNamespace(FileReference="file", NodeReference="oppath",
                                          Regular="string")
     hou.fileType = SimpleNamespace(Directory="directory")
-    hou.folderType = SimpleNamespace(Tabs="group", MultiparmBlock="multiparm")
+    hou.folderType = SimpleNamespace(Tabs="group", MultiparmBlock="multiparm",
+                                     Collapsible="groupcollapsible")
     hou.parmNamingScheme = SimpleNamespace(XYZW="XYZW")
     hou.hda = SimpleNamespace(
         collapseFromDirectory=lambda file, folder: collapsed.append((file, folder)))
