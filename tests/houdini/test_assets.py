@@ -17,7 +17,7 @@ from support import HDA, ROOT, program
 
 import dialog_script
 import expanded
-from firn_assets import model
+from firn_assets import model, sections
 
 TABLES = json.loads(subprocess.run([program(), "describe", "--json"], capture_output=True,
                                    check=True).stdout)
@@ -240,6 +240,54 @@ class Parameters(unittest.TestCase):
                 if call:
                     function = re.fullmatch(r"hou\.phm\(\)\.(\w+)\(kwargs\)", call).group(1)
                     self.assertTrue(callable(scope[function]), call)
+
+
+class NewNodes(unittest.TestCase):
+    """A node that is added to the tables becomes an asset, or a tab of the cache."""
+
+    ROWS = [{"name": "speed", "label": "Speed", "type": "vec3", "default": [1, 0, 0],
+             "min": -100, "max": 100, "unit": "m/s", "help": "Of the air", "animated": True},
+            {"name": "mode", "label": "Mode", "type": "choice", "default": "gusts",
+             "choices": ["steady", "gusts"], "unit": "", "help": "How it blows", "animated": False},
+            {"name": "period", "label": "Period", "type": "float", "default": 2.5, "min": 0.01,
+             "max": 1000, "unit": "s", "help": "Of \"gusts\"; C:\\ and such", "animated": False,
+             "visible_when": "mode==gusts"}]
+
+    def read(self, node):
+        tables = json.loads(json.dumps(TABLES))
+        tables["nodes"].append(node)
+        with tempfile.TemporaryDirectory() as place:
+            for asset in model.assets(tables):
+                for path, text in sections.library(asset, "<svg xmlns="
+                                                   "\"http://www.w3.org/2000/svg\"/>").items():
+                    target = Path(place) / f"{asset.name}.hda" / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_text(text)
+            return {o.record["Operator"].split("::")[1]: o.script for path in
+                    Path(place).iterdir() for o in expanded.read_library(path)}
+
+    def test_a_maker_is_an_operator(self):
+        port = {"name": "particles", "kind": "particles", "many": False, "required": False,
+                "help": "Who feels it"}
+        scripts = self.read({"name": "wind", "label": "Wind", "category": "Simulation",
+                             "help": "Moves snow.", "inputs": [port], "output": "wind",
+                             "sequential": False, "params": self.ROWS})
+        blocks = {b.get("name"): b for b in scripts["snow_wind"].walk()}
+        self.assertEqual(blocks["period"].get("help"), "Of \"gusts\"; C:\\ and such [s]")
+        self.assertEqual(blocks["period"].get("hidewhen"), "{ mode != gusts }")
+        self.assertEqual(scripts["snow_wind"].labels("inputlabel"), ["Particles"])
+
+    def test_a_writer_is_a_tab_of_the_cache_that_waits_to_be_asked_for(self):
+        ports = [{"name": "volume", "kind": "volume", "many": False, "required": True, "help": ""},
+                 {"name": "colliders", "kind": "collider", "many": True, "required": False,
+                  "help": ""}]
+        scripts = self.read({"name": "render", "label": "Render", "category": "Files",
+                             "help": "Draws.", "inputs": ports, "output": "nothing",
+                             "sequential": False, "params": self.ROWS})
+        blocks = {b.get("name"): b for b in scripts["snow_cache"].walk()}
+        self.assertEqual(blocks["render"].get("default"), ["0"])
+        self.assertEqual(blocks["write_volume"].get("default"), ["1"])
+        self.assertEqual(blocks["render_period"].get("hidewhen"), "{ render_mode != gusts }")
 
 
 def hides(rule, values):

@@ -138,6 +138,16 @@ class Links(support.NetworkTest):
         self.assertEqual({n["inputs"]["material"] for k, n in nodes.items() if "ball" in k},
                          {"snow"})
 
+    def test_a_writer_that_needs_colliders_gets_those_of_the_solver(self):
+        changed = json.loads(json.dumps(tables.all_tables()))
+        writer = next(w for w in changed["writers"] if w["name"] == "write_particles")
+        writer["inputs"].append({"name": "colliders", "kind": "collider", "many": True,
+                                 "required": False, "help": ""})
+        cache = self.add("snow_cache", "shot", network=self.drop().path())
+        with mock.patch.object(tables, "all_tables", lambda: changed):
+            self.assertEqual(self.scene(cache)["nodes"]["write_particles"]["inputs"],
+                             {"particles": "solver", "colliders": ["ground"]})
+
     def test_guides_stand_where_the_snow_is(self):
         ball = self.add("snow_source", "ball", radius=0.2, center=(1.0, 2.0, 3.0))
         for x, y, z in self.cook(ball).points():
@@ -373,7 +383,8 @@ class Examples(support.NetworkTest):
                     theirs.shot["quality"] = ["preview", "final"][quality]
                     first, last = content["frames"]
                     self.same(ours, theirs, {first, (first + last) // 2, last})
-                    self.assertEqual(ours.shot["last"], theirs.shot["last"])
+                    for name in ("name", "fps", "first", "last", "version", "comment"):
+                        self.assertEqual(ours.shot[name], theirs.shot[name])
                     self.assertEqual(self.links(ours), self.links(theirs))
                     if '"keys"' not in path.read_text():
                         self.assertEqual(ours.hash("solver"), theirs.hash("solver"))
@@ -384,6 +395,15 @@ class Examples(support.NetworkTest):
         """Who feeds the solvers, in order."""
         return {(node.name, slot): node.inputs(slot) for node in graph.nodes
                 if node.type == "solver" for slot in ("sources", "colliders", "material")}
+
+    def test_a_scene_that_one_cache_cannot_hold_is_refused(self):
+        content = json.loads((SCENES / "snowball_drop.firn").read_text())
+        writer = next(n for n in content["nodes"].values() if n["type"] == "write_particles")
+        content["nodes"]["again"] = writer
+        path = self.folder / "twice.firn"
+        path.write_text(json.dumps(content))
+        with self.assertRaisesRegex(Exception, "2 nodes write_particles"):
+            scene_import.load(str(path), self.parent)
 
     def test_the_tutorial_by_hand_is_the_example(self):
         self.session.variables["FEND"] = "60"

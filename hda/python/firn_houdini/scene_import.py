@@ -122,7 +122,8 @@ def set_shot(node, content, name=None):
     values = {"fps": content.get("fps", 24), "first": first, "last": last,
               "version": content.get("version", 1)}
     if name:
-        values["name"] = name
+        values.update(name=name, comment=content.get("comment", ""),
+                      quality=content.get("quality", "preview"))
     for row in tables.shot_rows():
         if row["name"] in values:
             presets.set_parm(node, row, values[row["name"]], "shot_")
@@ -134,10 +135,13 @@ def make_cache(parent, content, writers, made):
     set_shot(cache, content, content.get("name"))
     sources = {}
     for writer in tables.writers():
-        entry = next((e for e in writers.values() if e["type"] == writer["name"]), None)
-        cache.parm(writer["name"]).set(int(entry is not None))
-        if entry is None:
+        entries = [e for e in writers.values() if e["type"] == writer["name"]]
+        cache.parm(writer["name"]).set(len(entries))
+        if len(entries) > 1:
+            raise Problem(f"the scene has {len(entries)} nodes {writer['name']}; a cache has one")
+        if not entries:
             continue
+        entry, = entries
         sources[writer["inputs"][0]["kind"]] = made[entry["inputs"][writer["inputs"][0]["name"]]]
         set_values(cache, writer["params"], entry, "", writer["name"] + "_")
     # The end of the chain: the volume's node has the particles' above it.
