@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    SORT_INTERVAL = 20, // substeps; cells lose their order and with it speed, never correctness
+    SORT_INTERVAL = 30, // substeps; cells lose their order and with it speed, never correctness
 };
 
 /// One attempt at a call of firn_sim_step.
