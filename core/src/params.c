@@ -115,6 +115,16 @@ bool firn_param_is_text(const firn_param *param)
     return param->type == FIRN_STRING || param->type == FIRN_PATH;
 }
 
+const char *firn_param_type_name(firn_param_type type)
+{
+    static const char *const names[] = {
+        [FIRN_BOOL] = "bool",     [FIRN_INT] = "int",   [FIRN_FLOAT] = "float",
+        [FIRN_DOUBLE] = "double", [FIRN_VEC3] = "vec3", [FIRN_CHOICE] = "choice",
+        [FIRN_STRING] = "string", [FIRN_PATH] = "path",
+    };
+    return (size_t)type < FIRN_COUNT(names) ? names[type] : "unknown";
+}
+
 int firn_param_components(const firn_param *param) { return param->type == FIRN_VEC3 ? 3 : 1; }
 
 void firn_param_get(const firn_param *param, const void *settings, double values[3])

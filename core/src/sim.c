@@ -82,9 +82,8 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->grid.budget = &sim->budget;
     sim->grid.cell_size = def->cell_size;
     sim->grid.order = def->kernel == FIRN_KERNEL_QUADRATIC ? 3 : 4;
-    sim->grid.field_count = firn_sim_is_implicit(sim) ? FIRN_NODE_FIELD_COUNT
-                            : firn_sim_is_apic(sim)   ? FIRN_NODE_VELOCITY + 1
-                                                      : FIRN_NODE_OLD + 1;
+    sim->implicit = def->integrator == FIRN_INTEGRATOR_IMPLICIT;
+    firn_sim_choose_integrator(sim);
     sim->colliders.budget = &sim->budget;
     sim->seeds.budget = &sim->budget;
     firn_material_def reference = firn_material_def_default();
@@ -283,3 +282,13 @@ double firn_sim_time(const firn_sim *sim) { return sim->time; }
 firn_step_stats firn_sim_stats(const firn_sim *sim) { return sim->stats; }
 
 const char *firn_sim_isa(const firn_sim *sim) { return sim->kernels->isa; }
+
+double firn_sim_peak(const firn_sim *sim)
+{
+    double best = 0.0;
+    for (int round = 0; round < 5; round++) {
+        double start = firn_seconds(), flops = sim->kernels->exercise();
+        best = fmax(best, 1e-9 * flops / (firn_seconds() - start));
+    }
+    return best;
+}

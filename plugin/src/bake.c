@@ -234,7 +234,7 @@ static firn_result begin_archives(firn_bake *bake, firn_error *error)
         firn_cook cook = firn_node_cook_context(node, bake->first);
         cook.resume = bake->resume;
         int frames = -1;
-        FIRN_TRY(type->begin(&cook, &frames, error));
+        FIRN_TRY(firn_node_failed(node, type->begin(&cook, &frames, error)));
         node->cooked = false;
         if (frames >= 0 && frames < bake->archive_frames)
             bake->archive_frames = frames;
@@ -285,7 +285,7 @@ static firn_result finish_archives(firn_bake *bake, firn_error *error)
             continue;
         FIRN_TRY(firn_node_settings(node, bake->last, true, node->settings, error));
         firn_cook cook = firn_node_cook_context(node, bake->last);
-        FIRN_TRY(node->type->node->finish(&cook, error));
+        FIRN_TRY(firn_node_failed(node, node->type->node->finish(&cook, error)));
     }
     for (size_t i = 0; i < bake->file_count; i++)
         FIRN_TRY(firn_manifest_put_file(bake->manifest, &bake->files[i], error));
@@ -357,6 +357,7 @@ firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def, firn_er
                          "firn_bake_def_default()");
     firn_bake bake = {.graph = graph, .lock.descriptor = -1};
     graph->stop = graph->checkpoint = false;
+    graph->failed[0] = '\0';
     firn_result result = set_up(&bake, def, error);
     if (result == FIRN_OK)
         result = bake_frames(&bake, error);

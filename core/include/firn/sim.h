@@ -21,7 +21,11 @@ typedef struct firn_sim firn_sim;
 
 typedef enum firn_kernel { FIRN_KERNEL_QUADRATIC, FIRN_KERNEL_CUBIC } firn_kernel;
 typedef enum firn_transfer { FIRN_TRANSFER_APIC, FIRN_TRANSFER_FLIP } firn_transfer;
-typedef enum firn_integrator { FIRN_INTEGRATOR_EXPLICIT, FIRN_INTEGRATOR_IMPLICIT } firn_integrator;
+typedef enum firn_integrator {
+    FIRN_INTEGRATOR_EXPLICIT,
+    FIRN_INTEGRATOR_IMPLICIT,
+    FIRN_INTEGRATOR_AUTO, // whichever is estimated to be cheaper, decided anew by each call
+} firn_integrator;
 typedef enum firn_volume { FIRN_VOLUME_SEED, FIRN_VOLUME_GRID } firn_volume;
 
 typedef struct firn_sim_def {
@@ -107,6 +111,7 @@ typedef struct firn_step_stats {
     double dt;                          // s
     double progress;                    // 0 to 1, within the call
     int64_t substep;                    // number since the simulation began
+    int integrator;                     // firn_integrator, explicit or implicit: the one at work
     int iterations;                     // of the implicit solve
     int rejected;                       // smaller steps that had to be tried first
     double residual;                    // m/s
@@ -117,6 +122,7 @@ typedef struct firn_step_stats {
     size_t blocks;                    // of 4^3 grid nodes
     size_t bytes;                     // held by the simulation
     double seconds[FIRN_STAGE_COUNT]; // wall time of each stage, see firn_stage_name
+    double product_seconds;           // part of the solve: the Hessian times vectors
 } firn_step_stats;
 
 /// The name of a stage of firn_step_stats.seconds, such as "p2g"; NULL past the last.
@@ -196,6 +202,10 @@ FIRN_API uint64_t firn_sim_hash(const firn_sim *sim);
 
 /// The instruction set that the kernels run on: "scalar", "sse2", "avx2" or "avx512".
 FIRN_API const char *firn_sim_isa(const firn_sim *sim);
+
+/// What one core can compute at most with those instructions, measured now: 1e9 floating-point
+/// operations per second, an FMA as two.
+FIRN_API double firn_sim_peak(const firn_sim *sim);
 
 #ifdef __cplusplus
 }
