@@ -2,7 +2,6 @@
 and compared with the tables of the library."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -12,7 +11,6 @@ import unittest
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
-import support
 from support import HDA, ROOT, program
 
 import dialog_script

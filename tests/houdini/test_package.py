@@ -9,7 +9,6 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import support
 from support import ROOT
 
 import expanded

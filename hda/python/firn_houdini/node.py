@@ -9,7 +9,6 @@ import firn
 import hou
 
 from . import Problem, guides, inputs, links, parms, scene, tables, worker
-from .cache import Store
 
 ENDINGS = {"particles": "bgeo", "volume": "vdb"}
 LOADABLE = (".bgeo", ".bgeo.gz", ".geo", ".vdb")
