@@ -54,6 +54,17 @@ class Results(support.NetworkTest):
         run.wait(60)
         self.assertEqual(run.frames_done, [1, 2])
 
+    def test_frame_after_frame_and_beyond_the_end_of_a_run(self):
+        solver = self.drop()
+        solver.parm("ahead").set(0)
+        for frame in (1, 2, 3):
+            self.cook(solver, frame)
+        solver.parm("ahead").set(1)
+        self.cook(solver, 4)
+        self.session.variables["FEND"] = "6"
+        self.session.edits += 1
+        self.assertIn("0006.bgeo", self.cook(solver, 6).loaded[0])
+
     def test_a_python_node_inside_of_an_asset_is_filled_the_same_way(self):
         solver = self.drop()
         inside = hou.Geometry()
