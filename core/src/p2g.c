@@ -24,8 +24,23 @@ FIRN_INLINE void columns_from_lanes(float (*out)[FIRN_LANES][4], firn_fm3 a)
         nodes_from_lanes(out[column], a.m[column], a.m[3 + column], a.m[6 + column], zero);
 }
 
+// What resists the rate of deformation in the explicit step, method.md (24).
+FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, size_t first, int n,
+                                     firn_snow_moduli moduli, firn_fx volume)
+{
+    float h = pass->grid->cell_size;
+    firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
+    firn_fx stiffness =
+        firn_fx_max(firn_fx_set(1e-30f), (moduli.lambda + 2.0f * moduli.mu) * volume);
+    firn_fx time = firn_snow_damping(material_load(pass, pass->materials->damping, first, n),
+                                     h * h * mass / stiffness, pass->dt);
+    firn_fm3 gradient = matrix_load(pass, FIRN_C, first, n, 0.0f);
+    return firn_snow_viscous_stress(&gradient, moduli, time);
+}
+
 // Stress of the group, method.md (10), and its share in the sums.
-FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_lane_sums *sums)
+FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
+                                  firn_lane_sums *sums)
 {
     const float *jp_channel = firn_channel_of(pass->particles, FIRN_JP) + first;
     firn_fx jp = lanes_load(jp_channel, n, FIRN_NO_JP);
@@ -35,7 +50,10 @@ FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, fi
     firn_fx_accumulate(&sums->elastic, volume * firn_snow_energy(strain, moduli));
     firn_fx_accumulate(&sums->jp, lanes_load(jp_channel, n, 0.0f));
     sums->jp_min = firn_fx_min(sums->jp_min, jp);
-    return firn_fm3_from_fs3(firn_fs3_scale(volume, firn_snow_stress(strain, moduli)));
+    firn_fs3 stress = firn_snow_stress(strain, moduli);
+    if (scheme == FIRN_SCHEME_APIC)
+        stress = firn_fs3_add(stress, group_viscosity(pass, first, n, moduli, volume));
+    return firn_fm3_from_fs3(firn_fs3_scale(volume, stress));
 }
 
 FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_lane_sums *sums)
@@ -63,7 +81,7 @@ FIRN_INLINE void make_gifts(const firn_pass *pass, size_t first, int n, firn_sch
 {
     firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
     firn_fx3 v = vector_load(pass, FIRN_V, first, n);
-    firn_fm3 stress = group_stress(pass, first, n, sums);
+    firn_fm3 stress = group_stress(pass, first, n, scheme, sums);
     group_sums(mass, u, v, sums);
     nodes_from_lanes(gifts->momentum, mass * v.x, mass * v.y, mass * v.z, mass);
     if (scheme != FIRN_SCHEME_APIC)

@@ -30,6 +30,7 @@ static void set_material(firn_materials *materials, int index, const firn_materi
     materials->jp_min[index] = def->jp_min;
     materials->jp_max[index] = def->jp_max;
     materials->density[index] = def->density;
+    materials->damping[index] = def->damping;
 }
 
 static firn_result check_domain(const firn_sim_def *def, firn_error *error)
