@@ -133,6 +133,19 @@ class Results(support.NetworkTest):
         self.assertEqual(solver.cook_count, 0)
         self.assertFalse((self.folder / "geo/solver").exists())
 
+    def test_a_cache_draws_pictures_when_it_is_asked_to(self):
+        self.session.variables["FEND"] = "1"
+        cache = self.cache(self.drop())
+        for name, value in (("render", 1), ("render_width", 32), ("render_height", 24),
+                            ("render_samples", 2)):
+            cache.parm(name).set(value)
+        self.assertEqual(self.scene(cache)["nodes"]["render"]["inputs"],
+                         {"volume": "volume", "colliders": ["ground"]})
+        self.press(cache, "execute")
+        self.assertTrue((self.folder / "geo/shot/v1/shot_v1.0001.png").exists())
+        cache.parm("loadfromdisk").set(1)
+        self.assertEqual(len(self.cook(cache, 1).loaded), 2)
+
     def cache(self, solver):
         volume = self.add("snow_rasterize", "volume", voxel_size=0.05)
         volume.setInput(0, solver)
