@@ -37,6 +37,7 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
     materials->jp_min[index] = def->jp_min;
     materials->jp_max[index] = def->jp_max;
     materials->density[index] = def->density;
+    materials->damping[index] = def->damping;
     return FIRN_OK;
 }
 
