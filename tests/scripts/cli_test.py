@@ -249,7 +249,7 @@ class ExitCodes(Firn):
                         "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
         words = ["--set", "ball.region=mesh", "--set", "ball.file=cube.obj", "--set",
                  "ball.mesh_voxel_size=0.05", "--frames", "1"]
-        state = lambda: self.firn("check", self.scene, *words).split("cache: ")[1].split()[0]
+        state = lambda: re.search(r"cache: (\w+)", self.firn("check", self.scene, *words))[1]
         self.firn("cook", self.scene, "--quiet", *words)
         self.assertEqual(state(), "partial")
         os.utime(mesh, (1e9, 1e9))
