@@ -220,6 +220,7 @@ static const struct {
     {"alembic", firn_bench_alembic},
     {"formats", firn_bench_formats},
     {"rasterize", firn_bench_rasterize},
+    {"render", firn_bench_render},
     {"vdb", firn_bench_vdb},
 };
 
@@ -233,7 +234,7 @@ static int run_suite(const char *name, const char *folder)
     }
     return firn_usage("bench",
                       "there is no suite '%s'; alembic, formats and vdb measure files, "
-                      "rasterize measures volumes, no word at all the solver",
+                      "rasterize and render measure volumes, no word at all the solver",
                       name);
 }
 
@@ -277,11 +278,12 @@ static int run_bench(const void *memory, const firn_words *rest)
 const firn_command firn_command_bench = {
     .name = "bench",
     .summary = "measures the solver and the file formats on this machine",
-    .usage = "[alembic|formats|rasterize|vdb] [OPTIONS]",
-    .about = "Times substeps of a snowball that hits the floor at 5 m/s, in the middle of the\n"
-             "impact: nanoseconds per particle and substep, stage by stage, and memory. With a\n"
-             "word: writing and reading files, as speed against plain files of the same bytes; or\n"
-             "making volumes of particles (rasterize).",
+    .usage = "[alembic|formats|rasterize|render|vdb] [OPTIONS]",
+    .about =
+        "Times substeps of a snowball that hits the floor at 5 m/s, in the middle of the\n"
+        "impact: nanoseconds per particle and substep, stage by stage, and memory. With a\n"
+        "word: writing and reading files, as speed against plain files of the same bytes; or\n"
+        "making volumes of particles (rasterize), and pictures of them beside Cycles (render).",
     .example = "  firn bench --threads 8\n"
                "  firn bench --kernel cubic --integrator implicit --json\n"
                "  firn bench vdb --folder /tmp",
