@@ -314,14 +314,10 @@ const firn_command firn_command_bench = {
     .name = "bench",
     .summary = "measures the solver and the file formats on this machine",
     .usage = "[alembic|formats|rasterize|render|vdb] [OPTIONS]",
-    .about = "Times substeps of a snowball that hits a floor with a dome on it at 5 m/s, in the
-             "
-             "middle of the impact: nanoseconds per particle and substep, stage by stage, memory,
-             "
-             "and what the machine could do at best. With a word: writing and reading files, as
-             "
-             "speed against plain files of the same bytes; or making volumes of particles
-             "
+    .about = "Times substeps of a snowball that hits a floor with a dome on it at 5 m/s, in the\n"
+             "middle of the impact: nanoseconds per particle and substep, stage by stage, memory,\n"
+             "and what the machine could do at best. With a word: writing and reading files, as\n"
+             "speed against plain files of the same bytes; or making volumes of particles\n"
              "(rasterize), and pictures of them beside Cycles (render).",
     .example = "  firn bench --threads 8\n"
                "  firn bench --kernel cubic --integrator implicit --json\n"
