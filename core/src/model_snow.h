@@ -132,9 +132,15 @@ static inline firn_fs3 firn_snow_root(firn_fs3 b, firn_fx3 l, firn_fx3 s)
     return firn_snow_function(b, l, c);
 }
 
+static __attribute__((noinline)) firn_fs3 firn_snow_large_strain(firn_fs3 b, firn_fx det)
+{
+    firn_fx3 l = firn_snow_eigenvalues(b);
+    return firn_snow_root(b, l, firn_snow_stretches(l, det));
+}
+
 /// The strain e = s - I. Where F is inverted, the smallest eigenvalue of s is negative, so that
 /// energy and stress continue smoothly; at s.y + s.z = 0 the rotation is undefined and e bounded.
-static inline firn_fs3 firn_snow_strain(firn_fm3 f)
+FIRN_INLINE firn_fs3 firn_snow_strain(firn_fm3 f)
 {
     firn_fs3 b = firn_snow_green(&f);
     firn_fs3 b2 = firn_fs3_mul_commuting(b, b);
@@ -149,8 +155,7 @@ static inline firn_fs3 firn_snow_strain(firn_fm3 f)
     e = firn_fs3_add_scaled(e, firn_fx_set(0.499999642f), b);
     if (firn_ix_all(small))
         return e;
-    firn_fx3 l = firn_snow_eigenvalues(b);
-    return firn_fs3_select(small, e, firn_snow_root(b, l, firn_snow_stretches(l, det)));
+    return firn_fs3_select(small, e, firn_snow_large_strain(b, det));
 }
 
 /// J - 1 = det(I + e) - 1, without the cancellation.
@@ -286,7 +291,8 @@ typedef struct firn_snow_return {
     firn_ix yields;
 } firn_snow_return;
 
-static inline firn_snow_return firn_snow_clamp_svd(firn_fm3 f, const firn_snow_limits *limits)
+static __attribute__((noinline)) firn_snow_return
+firn_snow_clamp_svd(firn_fm3 f, const firn_snow_limits *limits)
 {
     firn_svd svd = firn_svd_of(f);
     firn_fx3 s = {firn_fx_clamp(svd.s.x, limits->low, limits->high),
@@ -308,7 +314,7 @@ static inline firn_snow_return firn_snow_clamp_svd(firn_fm3 f, const firn_snow_l
 /// An inverted F has no snow it could stand for; it is taken as the end of a compression: its
 /// negative singular value becomes 1 - theta_c, det F is positive again, and J_P, on its way to
 /// zero as the singular value went to zero, stops at jp_min. A lane that is not finite stays so.
-static inline void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_limits *limits)
+FIRN_INLINE void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_limits *limits)
 {
     firn_fs3 b = firn_snow_green(f);
     firn_fx det = firn_fm3_det(*f);

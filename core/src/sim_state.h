@@ -53,6 +53,7 @@ struct firn_sim {
     firn_budget budget;
     int thread_count;
     const firn_kernels *kernels;
+    bool implicit; // the step at work, as set or as chosen
 
     firn_particles particles;
     size_t sorted_count; // particles that are in blocks; the others are new
@@ -90,10 +91,7 @@ struct firn_sim {
     void *progress_user;
 };
 
-static inline bool firn_sim_is_implicit(const firn_sim *sim)
-{
-    return sim->def.integrator == FIRN_INTEGRATOR_IMPLICIT;
-}
+static inline bool firn_sim_is_implicit(const firn_sim *sim) { return sim->implicit; }
 
 static inline bool firn_sim_is_apic(const firn_sim *sim)
 {
@@ -118,6 +116,9 @@ static inline bool firn_sim_is_idle(const firn_sim *sim, size_t b)
 
 /// What the kernels need to know for a substep of length dt.
 firn_pass firn_sim_pass(const firn_sim *sim, float dt);
+
+/// integrator.c: the step for a call, from the state of the particles alone.
+void firn_sim_choose_integrator(firn_sim *sim);
 
 /// transfer.c: the kernels over all blocks. None of these can fail.
 void firn_transfer_to_grid(firn_sim *sim, float dt);
@@ -148,6 +149,10 @@ firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 firn_result firn_sleep_reserve(firn_sim *sim, firn_error *error);
 void firn_sleep_arrange(firn_sim *sim);
 void firn_sleep_update(firn_sim *sim, float dt);
+
+/// sim.c: checks a material and puts it at an index.
+firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
+                                  firn_error *error);
 
 /// sim.c: turns seeds into particles that wait for the next sort.
 firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t material,

@@ -44,12 +44,17 @@ static bool is_quiet(const firn_sim *sim, size_t b)
     return firn_grid_blocks(&sim->grid)[b].rest >= sim->def.sleep_time;
 }
 
+// Neighbors are looked up by place: a block need not reach the nodes of one that reaches its own.
 static bool has_loud_neighbor(const firn_sim *sim, const firn_block *block)
 {
     const uint8_t *loud = sim->loud.data;
-    for (int n = 0; n < NEIGHBORS; n++)
-        if (loud[block->near[n]])
+    firn_coord c = block->coord;
+    for (int n = 0; n < NEIGHBORS; n++) {
+        firn_coord at = {c.x + n / 9 - 1, c.y + n / 3 % 3 - 1, c.z + n % 3 - 1};
+        int32_t number = firn_block_map_find(&sim->grid.map, firn_block_key(at));
+        if (number >= 0 && loud[number])
             return true;
+    }
     return false;
 }
 
@@ -76,10 +81,11 @@ static void mark_nodes(firn_sim *sim)
     memset(held, 0, nodes * sizeof *held);
     for (size_t b = 0; b < sim->grid.block_count; b++)
         for (int n = 0; n < NEIGHBORS; n++) {
-            if (asleep[b])
-                held[blocks[b].near[n]] |= touched[n];
-            else
-                idle[blocks[b].near[n]] = 0;
+            int32_t near = blocks[b].near[n];
+            if (near >= 0 && asleep[b])
+                held[near] |= touched[n];
+            else if (near >= 0)
+                idle[near] = 0;
         }
 }
 
@@ -96,7 +102,7 @@ void firn_sleep_arrange(firn_sim *sim)
     for (size_t b = 0; b < count; b++)
         loud[blocks[b].near[OWN]] |= !is_quiet(sim, b);
     for (size_t b = 0; b < count; b++) {
-        asleep[b] = !has_loud_neighbor(sim, &blocks[b]);
+        asleep[b] = is_quiet(sim, b) && !has_loud_neighbor(sim, &blocks[b]);
         if (!asleep[b])
             continue;
         lay_down(sim, &blocks[b]);
