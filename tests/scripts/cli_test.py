@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Memory, where there is such a place: every frame is synced to its disk.
 SCRATCH = next((d for d in ["/dev/shm"] if os.access(d, os.W_OK)), None)
-COMMANDS = "new check estimate cook resume wedge info describe picture bench".split()
+COMMANDS = "new check estimate cook resume wedge info describe picture render bench".split()
 SCENE = {
     "firn": 1,
     "name": "tiny",
