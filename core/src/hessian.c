@@ -39,10 +39,13 @@ FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, f
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         _Alignas(64) firn_stencils st;
         _Alignas(64) firn_columns columns;
+        _Alignas(64) firn_lines lines;
         make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, slopes,
                       1.0f / pass->grid->cell_size);
-        gather_group(in, &st, n, order, slopes, &columns);
-        firn_fm3 k = group_product(pass, first, n, gradient_of(&columns, &st, slopes));
+        gather_group(in, &st, n, order, slopes, &lines);
+        firn_sample sample = sample_of(&lines, &st, order, slopes);
+        firn_fm3 k = group_product(pass, first, n, sample.gradient);
+        make_scatter(&st, order, slopes);
         columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero, k);
         scatter_group(out, &st, &columns, n, order,
                       slopes == FIRN_SLOPES_MOMENTS ? SCATTER_MOMENTS : SCATTER_GRADIENTS);

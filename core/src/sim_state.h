@@ -80,10 +80,7 @@ struct firn_sim {
     void *progress_user;
 };
 
-static inline bool firn_sim_is_implicit(const firn_sim *sim)
-{
-    return sim->implicit;
-}
+static inline bool firn_sim_is_implicit(const firn_sim *sim) { return sim->implicit; }
 
 static inline bool firn_sim_is_apic(const firn_sim *sim)
 {
