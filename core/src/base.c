@@ -31,6 +31,8 @@ static const firn_allocator default_allocator = {default_allocate, default_relea
 static firn_allocator allocator_hook = {default_allocate, default_release, NULL};
 static firn_assert_handler *assert_hook = default_assert_handler;
 
+const char *firn_version(void) { return FIRN_VERSION; }
+
 void firn_set_allocator(const firn_allocator *allocator)
 {
     allocator_hook = allocator != NULL ? *allocator : default_allocator;

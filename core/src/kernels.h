@@ -22,6 +22,7 @@ typedef struct firn_materials {
     float jp_min[FIRN_MATERIAL_LIMIT];
     float jp_max[FIRN_MATERIAL_LIMIT];
     float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
+    float damping[FIRN_MATERIAL_LIMIT]; // s
 } firn_materials;
 
 /// How the particles and the grid speak with each other in this substep.

@@ -182,6 +182,29 @@ static inline firn_fs3 firn_snow_stress(firn_fs3 e, firn_snow_moduli moduli)
                                moduli.lambda * (dj * (1.0f + dj)));
 }
 
+/// How much of the explicit viscosity's range of stability is used; beyond 0.6 snow shakes apart.
+#define FIRN_SNOW_DAMPING_SHARE 0.3f
+
+/// The time constant of the viscosity that an explicit step of dt can bear where waves cross
+/// transit2^-1/2 cells a second, method.md (24): all of the wanted one in soft snow, less in hard.
+static inline firn_fx firn_snow_damping(firn_fx wanted, firn_fx transit2, float dt)
+{
+    firn_fx most = FIRN_SNOW_DAMPING_SHARE * (transit2 / dt - dt);
+    return firn_fx_clamp(wanted, firn_fx_set(0.0f), firn_fx_max(firn_fx_set(0.0f), most));
+}
+
+/// Stress of the strain rate, 2 mu sym(L) + lambda tr(L) I, times the time constant: none for a
+/// rotation, and symmetric, so that it keeps angular momentum.
+static inline firn_fs3 firn_snow_viscous_stress(const firn_fm3 *l, firn_snow_moduli moduli,
+                                                firn_fx time)
+{
+    const firn_fx *m = l->m;
+    firn_fx mu = time * moduli.mu;
+    firn_fx bulk = time * moduli.lambda * (m[0] + m[4] + m[8]);
+    return (firn_fs3){2.0f * mu * m[0] + bulk, mu * (m[1] + m[3]), mu * (m[2] + m[6]),
+                      2.0f * mu * m[4] + bulk, mu * (m[5] + m[7]), 2.0f * mu * m[8] + bulk};
+}
+
 /// Solves (2 I + tr(e) I - e) w = v; its eigenvalues are the sums of two eigenvalues of s, never
 /// small for an F that went through the return map. For others the determinant is bounded from
 /// below, which keeps w finite.

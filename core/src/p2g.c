@@ -7,8 +7,23 @@ typedef struct firn_lane_sums {
     firn_fx mass, moment[3], kinetic, elastic, jp, jp_min;
 } firn_lane_sums;
 
+// What resists the rate of deformation in the explicit step, method.md (24).
+FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, size_t first, int n,
+                                     firn_snow_moduli moduli, firn_fx volume)
+{
+    float h = pass->grid->cell_size;
+    firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
+    firn_fx stiffness =
+        firn_fx_max(firn_fx_set(1e-30f), (moduli.lambda + 2.0f * moduli.mu) * volume);
+    firn_fx time = firn_snow_damping(material_load(pass, pass->materials->damping, first, n),
+                                     h * h * mass / stiffness, pass->dt);
+    firn_fm3 gradient = matrix_load(pass, FIRN_C, first, n, 0.0f);
+    return firn_snow_viscous_stress(&gradient, moduli, time);
+}
+
 // Stress of the group, method.md (10), and its share in the sums.
-FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_lane_sums *sums)
+FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
+                                  firn_lane_sums *sums)
 {
     firn_fx jp = channel_load(pass, FIRN_JP, first, n, 0.0f);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
@@ -17,7 +32,10 @@ FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, fi
     sums->elastic += volume * firn_snow_energy(strain, moduli);
     sums->jp += jp;
     sums->jp_min = firn_fx_min(sums->jp_min, channel_load(pass, FIRN_JP, first, n, FIRN_NO_JP));
-    return firn_fm3_from_fs3(firn_fs3_scale(volume, firn_snow_stress(strain, moduli)));
+    firn_fs3 stress = firn_snow_stress(strain, moduli);
+    if (scheme == FIRN_SCHEME_APIC)
+        stress = firn_fs3_add(stress, group_viscosity(pass, first, n, moduli, volume));
+    return firn_fm3_from_fs3(firn_fs3_scale(volume, stress));
 }
 
 FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_lane_sums *sums)
@@ -61,7 +79,7 @@ FIRN_INLINE void group_to_grid(const firn_pass *pass, size_t first, int n, firn_
     _Alignas(64) firn_columns columns;
     firn_fx3 u = vector_load(pass, FIRN_U, first, n), v = vector_load(pass, FIRN_V, first, n);
     firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
-    firn_fm3 stress = group_stress(pass, first, n, sums);
+    firn_fm3 stress = group_stress(pass, first, n, scheme, sums);
     group_sums(mass, u, v, sums);
     make_stencils(&st, u, order, slopes, 1.0f / pass->grid->cell_size);
     make_scatter(&st, order, slopes);

@@ -117,6 +117,10 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt);
 /// Carries the warm start over to the blocks of a new sort.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 
+/// sim.c: checks a material and puts it at an index.
+firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
+                                  firn_error *error);
+
 /// sim.c: turns seeds into particles that wait for the next sort.
 firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t material,
                             firn_error *error);

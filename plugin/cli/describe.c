@@ -1,6 +1,5 @@
 /// `firn describe`: node types and their parameters, from the tables that everything else reads.
 #include "command.h"
-#include "json.h"
 
 #include "firn/graph.h"
 
@@ -12,12 +11,6 @@ enum { TEXT_SIZE = 128, TYPE_MAX = 64 };
 typedef struct request {
     const char *json, *markdown;
 } request;
-
-static const char *const type_names[] = {
-    [FIRN_BOOL] = "bool",     [FIRN_INT] = "int",   [FIRN_FLOAT] = "float",
-    [FIRN_DOUBLE] = "double", [FIRN_VEC3] = "vec3", [FIRN_CHOICE] = "choice",
-    [FIRN_STRING] = "string", [FIRN_PATH] = "path",
-};
 
 static bool has_range(const firn_param *param)
 {
@@ -55,7 +48,7 @@ static void print_param(const firn_param *param)
     char value[FIRN_TEXT_SIZE], range[TEXT_SIZE];
     default_text(param, value, sizeof value);
     range_text(param, range, sizeof range);
-    printf("  %-26s %s", param->name, type_names[param->type]);
+    printf("  %-26s %s", param->name, firn_param_type_name(param->type));
     if (value[0] != '\0')
         printf(" = %s", value);
     if (param->unit[0] != '\0')
@@ -112,7 +105,7 @@ static void print_markdown_param(const firn_graph *graph, const firn_node_info *
                                  const firn_param *param)
 {
     char text[FIRN_TEXT_SIZE];
-    printf("| `%s` | %s", param->name, type_names[param->type]);
+    printf("| `%s` | %s", param->name, firn_param_type_name(param->type));
     if (graph != NULL && firn_graph_param_is_animated(graph, info->name, param->name))
         printf(", animated");
     printf(" | %s | ", default_text(param, text, sizeof text));
@@ -158,121 +151,26 @@ static void list_markdown(const firn_graph *graph, const firn_node_info *shot)
         print_markdown(graph, firn_graph_type(graph, i));
 }
 
-// --- JSON ----------------------------------------------------------------------------------------
-
-static void print_bool(int *members, const char *name, bool value)
-{
-    firn_print_key(stdout, members, name);
-    fputs(value ? "true" : "false", stdout);
-}
-
-static void print_json_choices(const firn_param *param, int *members)
-{
-    char name[TEXT_SIZE];
-    firn_print_key(stdout, members, "choices");
-    for (int i = 0; firn_param_choice(param, i, name, sizeof name); i++) {
-        fputs(i > 0 ? ", " : "[", stdout);
-        firn_print_json_text(stdout, name);
-    }
-    fputc(']', stdout);
-}
-
-static void print_json_param(const firn_graph *graph, const firn_node_info *info,
-                             const firn_param *param)
-{
-    char text[FIRN_TEXT_SIZE];
-    int members = 0;
-    fputc('{', stdout);
-    firn_print_member_text(stdout, &members, "name", param->name);
-    firn_param_label(param, text, sizeof text);
-    firn_print_member_text(stdout, &members, "label", text);
-    firn_print_member_text(stdout, &members, "type", type_names[param->type]);
-    firn_print_key(stdout, &members, "default");
-    if (param->type == FIRN_VEC3)
-        printf("[%.9g, %.9g, %.9g]", param->initial[0], param->initial[1], param->initial[2]);
-    else if (has_range(param))
-        firn_print_json_number(stdout, param->initial[0]);
-    else if (param->type == FIRN_BOOL)
-        fputs(default_text(param, text, sizeof text), stdout);
-    else
-        firn_print_json_text(stdout, default_text(param, text, sizeof text));
-    if (has_range(param)) {
-        firn_print_member_number(stdout, &members, "min", param->min);
-        firn_print_member_number(stdout, &members, "max", param->max);
-    }
-    if (param->type == FIRN_CHOICE)
-        print_json_choices(param, &members);
-    firn_print_member_text(stdout, &members, "unit", param->unit);
-    firn_print_member_text(stdout, &members, "help", param->help);
-    if (param->visible_when != NULL)
-        firn_print_member_text(stdout, &members, "visible_when", param->visible_when);
-    print_bool(&members, "animated",
-               graph != NULL && firn_graph_param_is_animated(graph, info->name, param->name));
-    fputc('}', stdout);
-}
-
-static void print_json_inputs(const firn_node_info *info, int *members)
-{
-    firn_print_key(stdout, members, "inputs");
-    fputc('[', stdout);
-    for (size_t i = 0; i < info->input_count; i++) {
-        const firn_node_input *input = &info->inputs[i];
-        int inner = 0;
-        fputs(i > 0 ? ", {" : "{", stdout);
-        firn_print_member_text(stdout, &inner, "name", input->name);
-        firn_print_member_text(stdout, &inner, "kind", firn_kind_name(input->kind));
-        print_bool(&inner, "many", input->many);
-        print_bool(&inner, "required", input->required);
-        firn_print_member_text(stdout, &inner, "help", input->help);
-        fputc('}', stdout);
-    }
-    fputc(']', stdout);
-}
-
-static void print_json(const firn_graph *graph, const firn_node_info *info)
-{
-    int members = 0;
-    fputc('{', stdout);
-    firn_print_member_text(stdout, &members, "name", info->name);
-    firn_print_member_text(stdout, &members, "label", info->label);
-    firn_print_member_text(stdout, &members, "category", info->category);
-    firn_print_member_text(stdout, &members, "help", info->help);
-    print_json_inputs(info, &members);
-    firn_print_member_text(stdout, &members, "output", firn_kind_name(info->output));
-    print_bool(&members, "sequential", info->sequential);
-    firn_print_key(stdout, &members, "params");
-    fputc('[', stdout);
-    for (size_t i = 0; i < info->params.count; i++) {
-        fputs(i > 0 ? ",\n  " : "\n  ", stdout);
-        print_json_param(graph, info, &info->params.params[i]);
-    }
-    fputs("]}", stdout);
-}
-
-static void list_json(const firn_graph *graph, const firn_node_info *shot)
-{
-    printf("{\"version\": \"%s\", \"shot\": ", FIRN_VERSION);
-    print_json(NULL, shot);
-    fputs(",\n\"nodes\": [", stdout);
-    for (size_t i = 0; firn_graph_type(graph, i) != NULL; i++) {
-        fputs(i > 0 ? ",\n" : "\n", stdout);
-        print_json(graph, firn_graph_type(graph, i));
-    }
-    fputs("]}\n", stdout);
-}
-
 // -------------------------------------------------------------------------------------------------
 
 static void describe_one(const firn_graph *graph, const firn_node_info *info, const request *own)
 {
-    if (own->json != NULL) {
-        print_json(graph, info);
-        fputc('\n', stdout);
-    } else if (own->markdown != NULL) {
+    if (own->markdown != NULL)
         print_markdown(graph, info);
-    } else {
+    else
         print_text(graph, info);
-    }
+}
+
+static int print_json(const firn_graph *graph, const char *type)
+{
+    char *text = NULL;
+    firn_error error;
+    firn_result result = firn_graph_describe(graph, type, &text, &error);
+    if (result != FIRN_OK)
+        return firn_exit_of(result, &error);
+    puts(text);
+    firn_free(text);
+    return FIRN_EXIT_OK;
 }
 
 static int unknown_type(const firn_graph *graph, const char *name)
@@ -288,24 +186,21 @@ static int unknown_type(const firn_graph *graph, const char *name)
 
 static int describe(const firn_graph *graph, const request *own, const char *name)
 {
-    const firn_node_info shot = {.name = "shot",
-                                 .label = "Shot",
-                                 .category = "Graph",
-                                 .help = "Settings of the whole graph.",
-                                 .params = firn_shot_params(),
-                                 .output = FIRN_KIND_NONE};
-    if (name == NULL && own->json != NULL)
-        list_json(graph, &shot);
-    else if (name == NULL && own->markdown != NULL)
+    const firn_node_info shot = firn_shot_info();
+    bool known =
+        name == NULL || strcmp(name, shot.name) == 0 || firn_graph_type_find(graph, name) != NULL;
+    if (!known)
+        return unknown_type(graph, name);
+    if (own->json != NULL)
+        return print_json(graph, name);
+    if (name == NULL && own->markdown != NULL)
         list_markdown(graph, &shot);
     else if (name == NULL)
         list_text(graph);
     else if (strcmp(name, shot.name) == 0)
         describe_one(graph, &shot, own);
-    else if (firn_graph_type_find(graph, name) != NULL)
-        describe_one(graph, firn_graph_type_find(graph, name), own);
     else
-        return unknown_type(graph, name);
+        describe_one(graph, firn_graph_type_find(graph, name), own);
     return FIRN_EXIT_OK;
 }
 

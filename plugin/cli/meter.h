@@ -34,7 +34,7 @@ void firn_meter_frame(firn_meter *meter, int frame, bool skipped, const firn_sta
                       size_t count);
 void firn_meter_log(firn_meter *meter, firn_level level, const char *node, const char *message);
 
-/// The end: code is the exit code, message the error's sentence or NULL.
-void firn_meter_finish(firn_meter *meter, int code, const char *message);
+/// The end: code is the exit code, message the error's sentence or NULL, node where it happened.
+void firn_meter_finish(firn_meter *meter, int code, const char *node, const char *message);
 
 #endif

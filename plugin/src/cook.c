@@ -141,8 +141,16 @@ firn_cook firn_node_cook_context(firn_node *node, int frame)
     return cook;
 }
 
+firn_result firn_node_failed(const firn_node *node, firn_result result)
+{
+    if (result != FIRN_OK && result != FIRN_ERR_CANCELLED)
+        snprintf(node->graph->failed, sizeof node->graph->failed, "%s", node->name);
+    return result;
+}
+
 static firn_result name_the_node(const firn_node *node, firn_result result, firn_error *error)
 {
+    firn_node_failed(node, result);
     if (result == FIRN_OK || error == NULL)
         return result;
     firn_error cause = *error;
@@ -152,7 +160,7 @@ static firn_result name_the_node(const firn_node *node, firn_result result, firn
 static firn_result cook_node(firn_node *node, const firn_pass *pass, int frame, firn_error *error)
 {
     const firn_node_type *type = node->type->node;
-    FIRN_TRY(firn_node_settings(node, frame, true, node->settings, error));
+    FIRN_TRY(firn_node_failed(node, firn_node_settings(node, frame, true, node->settings, error)));
     firn_cook cook = firn_node_cook_context(node, frame);
     cook.keep = pass->keep;
     char restore[FIRN_PATH_SIZE];
@@ -278,6 +286,7 @@ firn_result firn_graph_cook(firn_graph *graph, const char *node, int frame, cons
                          "%s writes files and has no output to look at; bake the graph instead",
                          node);
     graph->stop = graph->checkpoint = false;
+    graph->failed[0] = '\0';
     firn_graph_refresh(graph);
     firn_graph_release_stale(graph);
     firn_pass pass = {.frame = frame};
@@ -285,6 +294,8 @@ firn_result firn_graph_cook(firn_graph *graph, const char *node, int frame, cons
     *data = &target->output;
     return FIRN_OK;
 }
+
+const char *firn_graph_failed_node(const firn_graph *graph) { return graph->failed; }
 
 size_t firn_graph_cook_count(const firn_graph *graph, const char *node)
 {

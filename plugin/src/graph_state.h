@@ -80,6 +80,7 @@ struct firn_graph {
     firn_host host;
     bool stop;       // the host answered FIRN_STOP
     bool checkpoint; // the host answered FIRN_CHECKPOINT
+    char failed[FIRN_NAME_SIZE];
     firn_bake_hooks hooks;
     char version[FIRN_NAME_SIZE];
 
@@ -150,6 +151,8 @@ void firn_graph_refresh(firn_graph *graph);
 void firn_node_release(firn_node *node);
 /// Releases every state that no longer fits; the last nodes first, because they borrow.
 void firn_graph_release_stale(firn_graph *graph);
+/// Remembers the node unless all went well or the host stopped; returns result.
+firn_result firn_node_failed(const firn_node *node, firn_result result);
 firn_cook firn_node_cook_context(firn_node *node, int frame);
 /// Brings the marked targets to a frame; sequential nodes one frame at a time. restore is the
 /// folder pattern of checkpoints or NULL.

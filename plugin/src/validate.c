@@ -134,7 +134,9 @@ firn_result firn_graph_validate(firn_graph *graph, const firn_problem **problems
     if (count != NULL)
         *count = graph->problem_count;
     for (size_t i = 0; i < graph->problem_count; i++)
-        if (graph->problems[i].level == FIRN_LEVEL_ERROR)
+        if (graph->problems[i].level == FIRN_LEVEL_ERROR) {
+            snprintf(graph->failed, sizeof graph->failed, "%s", graph->problems[i].node);
             return firn_fail(error, graph->problems[i].code, "%s", graph->problems[i].message);
+        }
     return FIRN_OK;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -161,10 +162,11 @@ static void what_cannot_move_refuses_keys(void **state)
     firn_graph *graph = fixture_load(fixture_scene, ".");
     const firn_key keys[] = {{1, {0, 0, 0}}, {1, {0, 0.3, 0}}};
     firn_error error;
-    assert_int_equal(firn_graph_set_keys(graph, "solver", "gravity", keys, 1,
+    assert_int_equal(firn_graph_set_keys(graph, "solver", "cell_size", keys, 1,
                                          FIRN_INTERPOLATION_LINEAR, FIRN_LAYER_ALWAYS, &error),
                      FIRN_ERR_UNSUPPORTED);
-    assert_string_equal(error.message, "solver.gravity cannot be animated");
+    assert_non_null(strstr(error.message, "solver.cell_size cannot be animated; those of this node "
+                                          "that can are: gravity"));
     assert_int_equal(firn_graph_set_keys(graph, "ground", "scale", keys, 1,
                                          FIRN_INTERPOLATION_LINEAR, FIRN_LAYER_ALWAYS, &error),
                      FIRN_ERR_ARGUMENT); // a scale of zero
@@ -291,6 +293,56 @@ static void a_host_may_stop_a_cook(void **state)
     firn_graph_destroy(graph);
 }
 
+static void every_type_describes_itself_as_json(void **state)
+{
+    (void)state;
+    firn_graph *graph = NULL;
+    firn_error error;
+    assert_int_equal(firn_graph_create(&graph, &error), FIRN_OK);
+    char *all = NULL, *one = NULL;
+    assert_int_equal(firn_graph_describe(graph, NULL, &all, &error), FIRN_OK);
+    json_t *tables = json_loads(all, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(tables, "version")), firn_version());
+    json_t *nodes = json_object_get(tables, "nodes");
+    for (size_t i = 0; firn_graph_type(graph, i) != NULL; i++) {
+        const firn_node_info *info = firn_graph_type(graph, i);
+        assert_int_equal(firn_graph_describe(graph, info->name, &one, &error), FIRN_OK);
+        json_t *type = json_loads(one, 0, NULL);
+        assert_true(json_equal(type, json_array_get(nodes, i)));
+        json_t *params = json_object_get(type, "params");
+        assert_int_equal(json_array_size(params), info->params.count);
+        for (size_t k = 0; k < info->params.count; k++) {
+            json_t *row = json_array_get(params, k);
+            assert_string_equal(json_string_value(json_object_get(row, "name")),
+                                info->params.params[k].name);
+            assert_non_null(json_object_get(row, "default"));
+        }
+        json_decref(type);
+        firn_free(one);
+    }
+    assert_int_equal(firn_graph_describe(graph, "snow_sauce", &one, &error), FIRN_ERR_NOT_FOUND);
+    json_decref(tables);
+    firn_free(all);
+    firn_graph_destroy(graph);
+}
+
+static void the_node_that_failed_is_known(void **state)
+{
+    (void)state;
+    firn_graph *graph = fixture_load(fixture_scene, ".");
+    firn_error error;
+    const firn_data *data = NULL;
+    assert_string_equal(firn_graph_failed_node(graph), "");
+    assert_int_equal(firn_graph_set_text(graph, "ground.shape=mesh", &error), FIRN_OK);
+    assert_int_equal(firn_graph_set_text(graph, "ground.file=" __FILE__, &error), FIRN_OK);
+    assert_int_not_equal(firn_graph_cook(graph, "solver", 1, &data, &error), FIRN_OK);
+    assert_string_equal(firn_graph_failed_node(graph), "ground");
+    assert_int_equal(firn_graph_set_text(graph, "ground.shape=plane", &error), FIRN_OK);
+    cooked(graph, "solver", 1);
+    assert_string_equal(firn_graph_failed_node(graph), "");
+    firn_graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +359,8 @@ int main(void)
         cmocka_unit_test(validation_lists_every_problem),
         cmocka_unit_test(removed_nodes_take_their_links_along),
         cmocka_unit_test(a_host_may_stop_a_cook),
+        cmocka_unit_test(every_type_describes_itself_as_json),
+        cmocka_unit_test(the_node_that_failed_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,9 @@ extern "C" {
 
 #define FIRN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/// FIRN_VERSION of the library, to be compared with that of the header.
+FIRN_API const char *firn_version(void);
+
 /// What a call came to. Zero is success; the numbers never change their meaning.
 typedef enum firn_result {
     FIRN_OK = 0,

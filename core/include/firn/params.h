@@ -62,6 +62,9 @@ FIRN_API const firn_param *firn_params_find(firn_param_table table, const char *
 /// The name in the table that is most like a misspelled one, or NULL when nothing is near.
 FIRN_API const char *firn_params_suggest(firn_param_table table, const char *name);
 
+/// "float", "choice", ...
+FIRN_API const char *firn_param_type_name(firn_param_type type);
+
 /// Number of components of a parameter: 3 for a vector, else 1.
 FIRN_API int firn_param_components(const firn_param *param);
 

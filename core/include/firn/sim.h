@@ -90,6 +90,20 @@ FIRN_API firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id
                                               const firn_surface_key *from,
                                               const firn_surface_key *to, firn_error *error);
 
+// Between two calls of firn_sim_step some things may change. A checkpoint does not hold them.
+
+/// Takes over gravity, flip_ratio, dt_min, dt_max, cfl, wave_cfl, tolerance, max_iterations and
+/// speed_limit; the other settings stay.
+FIRN_API firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, firn_error *error);
+
+/// Snow that is there changes its behavior; the density is that of snow which comes later.
+FIRN_API firn_result firn_sim_change_material(firn_sim *sim, firn_material_id id,
+                                              const firn_material_def *def, firn_error *error);
+
+/// Takes over velocity, angular_velocity and noise for what is emitted from now on.
+FIRN_API firn_result firn_sim_change_source(firn_sim *sim, firn_source_id id,
+                                            const firn_source_def *def, firn_error *error);
+
 /// What one substep did.
 enum { FIRN_STAGE_COUNT = 8 };
 typedef struct firn_step_stats {
@@ -165,6 +179,22 @@ FIRN_API firn_result firn_sim_load(firn_sim *sim, const char *path, firn_error *
 FIRN_API firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size,
                                           firn_error *error); // released with firn_free
 FIRN_API firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size,
+                                          firn_error *error);
+
+/// What a checkpoint says about itself, without a simulation to load it into.
+typedef struct firn_checkpoint_info {
+    char program[16]; // version of Firn, "0.1.0"
+    int format;       // version of the format
+    double time;      // s, simulated
+    int64_t substep;  // number since the simulation began
+    size_t particles, blocks;
+    size_t bytes;
+    uint64_t checksum;
+    float cell_size;                  // m
+    int kernel, transfer, integrator; // as in firn_sim_def
+    int material_count, source_count; // the default material included
+} firn_checkpoint_info;
+FIRN_API firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info,
                                           firn_error *error);
 
 /// A checksum of the whole state: equal for equal bits.

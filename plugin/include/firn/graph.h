@@ -43,6 +43,11 @@ typedef struct firn_node_info {
 FIRN_API const firn_node_info *firn_graph_type(const firn_graph *graph, size_t index);
 FIRN_API const firn_node_info *firn_graph_type_find(const firn_graph *graph, const char *name);
 
+/// All types, or one (type not NULL; "shot" are the settings of the graph), as the JSON of
+/// `firn describe --json`. Released with firn_free.
+FIRN_API firn_result firn_graph_describe(const firn_graph *graph, const char *type, char **text,
+                                         firn_error *error);
+
 /// True when the parameter of that type may have keys.
 FIRN_API bool firn_graph_param_is_animated(const firn_graph *graph, const char *type,
                                            const char *param);
@@ -65,6 +70,7 @@ typedef struct firn_shot {
 } firn_shot;
 
 FIRN_API firn_param_table firn_shot_params(void);
+FIRN_API firn_node_info firn_shot_info(void); // the same as if it were a node type
 FIRN_API const firn_shot *firn_graph_shot(const firn_graph *graph);
 
 // --- Nodes and links -----------------------------------------------------------------------------
@@ -230,6 +236,9 @@ FIRN_API void firn_graph_set_host(firn_graph *graph, const firn_host *host);
 /// valid until the next cook or change of the graph.
 FIRN_API firn_result firn_graph_cook(firn_graph *graph, const char *node, int frame,
                                      const firn_data **data, firn_error *error);
+
+/// The node that failed in the last cook, bake or validation; "" when none did.
+FIRN_API const char *firn_graph_failed_node(const firn_graph *graph);
 
 /// How often the node's cook function has run.
 FIRN_API size_t firn_graph_cook_count(const firn_graph *graph, const char *node);

@@ -1,0 +1,32 @@
+"""Firn's snow graphs from Python: build, check, cook, bake, and read caches.
+
+    import firn
+
+    graph = firn.Graph()
+    graph.add("snow_source", "ball", center=(0, 1, 0), velocity=(3, 0, 0))
+    graph.add("collider", "ground")
+    solver = graph.add("solver", "solver", cell_size=0.03)
+    solver.connect("ball")
+    solver.connect("ground")
+    points = graph.cook("solver", 24).particles
+    print(points.count, points["P"][0])
+
+Only ctypes is needed. Arrays are buffers of the library: numpy.asarray(points["P"]) copies nothing.
+Every failure is a FirnError that names node and parameter where there is one.
+"""
+
+from .alembic import MeshWriter
+from .arrays import Attribute, Particles, Volume
+from .cache import Cache, CacheFile, CacheFrame
+from .capi import VERSION, describe, library_path, load, program_path
+from .errors import FirnError
+from .graph import CHECKPOINT, STOP, Graph, Node, Output, Problem, Progress
+from .process import BakeProcess
+
+__version__ = VERSION
+
+__all__ = [
+    "Attribute", "BakeProcess", "CHECKPOINT", "Cache", "CacheFile", "CacheFrame", "FirnError",
+    "Graph", "MeshWriter", "Node", "Output", "Particles", "Problem", "Progress", "STOP", "VERSION",
+    "Volume", "describe", "library_path", "load", "program_path",
+]

@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""Tests of the Python package: graphs, cooking, baking, caches, and a library that is not there.
+
+Usage: python_test.py LIBRARY SOURCE_FOLDER
+"""
+
+import array
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+LIBRARY, ROOT = Path(sys.argv[1]), Path(sys.argv[2])
+os.environ["FIRN_LIBRARY"] = str(LIBRARY)
+sys.path.insert(0, str(ROOT / "plugin/python"))
+sys.dont_write_bytecode = True
+
+import firn  # noqa: E402
+from firn import capi  # noqa: E402
+
+SCENE = {
+    "firn": 1, "name": "drop", "frames": [1, 4],
+    "nodes": {
+        "ball": {"type": "snow_source", "params": {"center": [0, 0.3, 0], "radius": 0.1}},
+        "ground": {"type": "collider"},
+        "solver": {"type": "solver", "params": {"cell_size": 0.04},
+                   "inputs": {"sources": ["ball"], "colliders": ["ground"]}},
+        "points": {"type": "write_particles", "params": {"format": "bgeo"},
+                   "inputs": {"particles": "solver"}},
+    },
+}
+
+
+def python(code, **environment):
+    """Runs code in a fresh interpreter; its output."""
+    result = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True,
+                            env={**os.environ, "PYTHONPATH": str(ROOT / "plugin/python"),
+                                 **environment})
+    return result.stdout + result.stderr
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def scene(self):
+        graph = firn.Graph.loads(SCENE, folder=self.folder)
+        return graph
+
+
+class Graphs(Case):
+    def test_built_by_calls_equals_loaded(self):
+        graph = firn.Graph()
+        graph.shot["name"] = "drop"
+        graph.shot["last"] = 4
+        graph.add("snow_source", "ball", center=(0, 0.3, 0), radius=0.1)
+        graph.add("collider", "ground")
+        solver = graph.add("solver", "solver", cell_size=0.04)
+        solver.connect("ball")
+        solver.connect("ground", "colliders")
+        graph.add("write_particles", "points", format="bgeo").connect(solver)
+        self.assertEqual(graph.hash(), self.scene().hash())
+        self.assertEqual(graph.to_dict(), self.scene().to_dict())
+        self.assertEqual(solver.inputs("sources"), ["ball"])
+        self.assertEqual([node.name for node in graph.nodes],
+                         ["ball", "ground", "solver", "points"])
+
+    def test_values_come_back_as_they_were_set(self):
+        graph = firn.Graph()
+        for table in firn.describe()["nodes"]:
+            node = graph.add(table["name"], table["name"])
+            for row in table["params"]:
+                self.assertEqual(node[row["name"]], tuple(row["default"])
+                                 if row["type"] == "vec3" else row["default"])
+        source = graph.node("snow_source")
+        for name, value in [("center", (0.5, -1.25, 3)), ("region", "box"), ("seed", 7),
+                            ("start", 0.1), ("file", "snow.obj"), ("jitter", 0.25)]:
+            source[name] = value
+            self.assertEqual(source[name], value)
+        source.reset("seed")
+        self.assertEqual(source["seed"], 0)
+
+    def test_final_values_count_in_final_quality_only(self):
+        graph = self.scene()
+        solver = graph.node("solver")
+        solver.set("cell_size", 0.01, final=True)
+        self.assertAlmostEqual(solver["cell_size"], 0.04)
+        graph.shot["quality"] = "final"
+        self.assertAlmostEqual(solver["cell_size"], 0.01)
+
+    def test_keys_are_kept_and_evaluated(self):
+        ground = self.scene().node("ground")
+        keys = [(1.0, (0.0, 0.0, 0.0)), (3.0, (0.0, 1.0, 0.0))]
+        ground.set_keys("translation", keys)
+        self.assertEqual(ground.keys("translation"), (keys, "linear"))
+        self.assertEqual(ground.get("translation", 2), (0.0, 0.5, 0.0))
+        self.assertIsNone(ground.keys("friction"))
+
+    def test_save_and_load(self):
+        graph = self.scene()
+        graph.node("ball").ui = {"place": [1, 2]}
+        path = self.folder / "drop.firn"
+        graph.save(path)
+        again = firn.Graph.load(path)
+        self.assertEqual(again.to_dict(), graph.to_dict())
+        self.assertEqual(again.node("ball").ui, {"place": [1, 2]})
+
+    def test_describe_is_what_the_program_says(self):
+        printed = subprocess.run([firn.program_path(), "describe", "--json"],
+                                 capture_output=True, check=True).stdout
+        self.assertEqual(firn.describe(), json.loads(printed))
+
+    def test_rename_remove_unlink(self):
+        graph = self.scene()
+        graph.rename("ball", "lump")
+        self.assertEqual(graph.node("solver").inputs("sources"), ["lump"])
+        graph.unlink("lump", "solver")
+        self.assertEqual(graph.node("solver").inputs("sources"), [])
+        graph.remove("lump")
+        with self.assertRaises(firn.FirnError):
+            graph.node("lump")
+
+
+class Errors(Case):
+    def failure(self, function, *arguments, **named):
+        with self.assertRaises(firn.FirnError) as caught:
+            function(*arguments, **named)
+        return caught.exception
+
+    def test_name_node_and_parameter(self):
+        ball = self.scene().node("ball")
+        error = self.failure(ball.set, "radios", 1)
+        self.assertEqual((error.node, error.param), ("ball", "radios"))
+        self.assertIn("radius", error.message)
+        self.assertEqual(self.failure(ball.set, "radius", -1).code, "argument")
+
+    def test_problems_name_node_and_parameter(self):
+        graph = self.scene()
+        graph.node("ground")["shape"] = "mesh"
+        graph.node("ground")["file"] = "nowhere.obj"
+        found = [(p.level, p.code, p.node, p.param) for p in graph.problems()]
+        self.assertIn(("error", "not_found", "ground", "file"), found)
+        error = self.failure(graph.validate)
+        self.assertEqual((error.node, error.param), ("ground", "file"))
+
+    def test_a_cook_names_its_node(self):
+        graph = self.scene()
+        graph.node("ground")["shape"] = "mesh"
+        graph.node("ground")["file"] = str(self.folder / "broken.abc")
+        (self.folder / "broken.abc").write_bytes(b"not an archive")
+        error = self.failure(graph.cook, "solver", 1)
+        self.assertEqual((error.node, error.code), ("ground", "format"))
+        error = self.failure(graph.bake)
+        self.assertEqual((error.node, error.code), ("ground", "format"))
+
+    def test_links_of_another_kind_are_refused(self):
+        error = self.failure(self.scene().link, "ground", "solver", "sources")
+        self.assertEqual(error.node, "solver")
+
+    def test_a_file_that_is_no_scene(self):
+        path = self.folder / "bad.firn"
+        path.write_text('{"firn": 1, "nodes": {"a": {"type": "snow_sauce"}}}')
+        self.assertIn("snow_source", self.failure(firn.Graph.load, path).message)
+
+
+class Cooking(Case):
+    def test_particles_are_arrays(self):
+        graph = self.scene()
+        output = graph.cook("solver", 2)
+        points = output.particles
+        self.assertEqual(output.kind, "particles")
+        self.assertEqual(points.count, output.stats["particles"])
+        self.assertEqual(len(points["P"][0]), 3)
+        self.assertEqual(len(set(points["id"].memory)), points.count)
+        with self.assertRaises(IndexError):
+            points["P"][points.count]
+
+    def test_numpy_sees_the_same_memory(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("numpy is not there")
+        points = self.scene().cook("solver", 1).particles
+        positions = numpy.asarray(points["P"])
+        self.assertEqual(positions.shape, (points.count, 3))
+        self.assertEqual(positions.dtype, numpy.float32)
+        self.assertEqual(positions.__array_interface__["data"][0],
+                         points["P"].__array_interface__["data"][0])
+        self.assertLess(abs(positions - (0, 0.3, 0)).max(), 0.11)
+
+    def test_volumes_hold_the_mass(self):
+        graph = self.scene()
+        graph.add("rasterize", "volume", voxel_size=0.04).connect("solver")
+        mass = sum(graph.cook("solver", 1).particles["mass"].memory)
+        volume = graph.cook("volume", 1).volume
+        self.assertAlmostEqual(sum(volume.density.memory) * 0.04**3, mass, delta=1e-3 * mass)
+
+    def test_only_what_changed_cooks_again(self):
+        graph = self.scene()
+        graph.cook("solver", 1)
+        graph.cook("solver", 1)
+        self.assertEqual(graph.cook_count("solver"), 1)
+
+    def test_progress_can_stop(self):
+        graph = self.scene()
+        with self.assertRaises(firn.FirnError) as caught:
+            graph.cook("solver", 3, on_progress=lambda report: firn.STOP)
+        self.assertEqual(caught.exception.code, "cancelled")
+
+    def test_an_exception_in_a_callback_comes_out(self):
+        def fail(*_):
+            raise KeyError("mine")
+        with self.assertRaises(KeyError):
+            self.scene().cook("solver", 3, on_progress=fail)
+        with self.assertRaises(KeyError):
+            self.scene().bake(on_frame=fail)
+
+
+class Baking(Case):
+    def files(self, folder):
+        return {path.name: path.read_bytes() for path in Path(folder).glob("*.bgeo")}
+
+    def test_cache_is_complete_and_known_when_stale(self):
+        graph = self.scene()
+        self.assertEqual(graph.cache_state, "none")
+        frames, seen = [], set()
+        graph.bake(on_frame=lambda frame, skipped, stats: frames.append((frame, skipped)),
+                   on_progress=lambda report: seen.add(report.node))
+        self.assertEqual(frames, [(n, False) for n in range(1, 5)])
+        self.assertIn("solver", seen)
+        self.assertEqual(graph.cache_state, "complete")
+        cache = graph.cache
+        self.assertEqual(sorted(cache.frames), [1, 2, 3, 4])
+        self.assertEqual(cache.frames[2].stats["particles"],
+                         graph.cook("solver", 2).particles.count)
+        self.assertTrue(Path(cache.file("points", 3).path).is_file())
+        self.assertEqual(cache.damaged(), [])
+        graph.node("ball")["radius"] = 0.12
+        self.assertEqual(graph.cache_state, "stale")
+
+    def test_damage_is_found_and_mended(self):
+        graph = self.scene()
+        graph.bake()
+        whole = self.files(graph.cache_folder)
+        Path(graph.cache.file("points", 2).path).write_bytes(b"damaged")
+        self.assertEqual([file.name for file, _ in graph.cache.damaged()], ["drop_v1.0002.bgeo"])
+        graph.bake(resume=True)
+        self.assertEqual(self.files(graph.cache_folder), whole)
+
+    def test_stopped_and_resumed_equals_whole(self):
+        graph = self.scene()
+        graph.bake()
+        whole = self.files(graph.cache_folder)
+        graph.shot["version"] = 2
+        with self.assertRaises(firn.FirnError) as caught:
+            graph.bake(on_progress=lambda report: firn.STOP if report.frame == 3 else None)
+        self.assertEqual(caught.exception.code, "cancelled")
+        self.assertEqual(graph.cache_state, "partial")
+        graph.bake(resume=True)
+        again = self.files(graph.cache_folder)
+        self.assertEqual([whole[name] for name in sorted(whole)],
+                         [again[name] for name in sorted(again)])
+
+    def test_a_process_bakes_the_same(self):
+        graph = self.scene()
+        graph.bake()
+        whole = self.files(graph.cache_folder)
+        graph.save(self.folder / "drop.firn")
+        bake = firn.BakeProcess(self.folder / "drop.firn")
+        self.assertEqual(bake.wait(120), 0)
+        self.assertEqual((bake.frames_done, bake.failure), ([1, 2, 3, 4], ""))
+        self.assertEqual(self.files(graph.cache_folder), whole)
+
+    def test_a_process_can_be_cancelled(self):
+        graph = self.scene()
+        graph.shot["last"] = 2000
+        graph.save(self.folder / "drop.firn")
+        bake = firn.BakeProcess(self.folder / "drop.firn")
+        while bake.running and not bake.frames_done:
+            time.sleep(0.02)
+        bake.cancel()
+        self.assertEqual(bake.wait(120), 130)
+        self.assertEqual(graph.cache_state, "partial")
+
+    def test_a_process_names_what_failed(self):
+        graph = self.scene()
+        (self.folder / "broken.obj").write_text("v 0 0\nf 1 2 3\n")
+        graph.node("ground")["shape"] = "mesh"
+        graph.node("ground")["file"] = str(self.folder / "broken.obj")
+        graph.save(self.folder / "drop.firn")
+        bake = firn.BakeProcess(self.folder / "drop.firn")
+        self.assertNotEqual(bake.wait(120), 0)
+        self.assertEqual(bake.failed_node, "ground")
+        self.assertIn("broken.obj", bake.failure)
+
+
+class Meshes(Case):
+    def test_a_written_mesh_collides(self):
+        path = self.folder / "box.abc"
+        points, faces = [], [0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5]
+        with firn.MeshWriter(path, "box", fps=24, first_frame=1) as writer:
+            for frame in range(4):
+                points = array.array("f")
+                for corner in range(8):
+                    points.extend((0.2 * (1 if corner & 4 else -1),
+                                   0.2 * (1 if corner & 2 else -1) + 0.01 * frame,
+                                   0.2 * (1 if corner & 1 else -1)))
+                writer.put(points, array.array("i", [4] * 6), array.array("i", faces))
+        graph = firn.Graph.loads(SCENE, folder=self.folder)
+        ground = graph.node("ground")
+        for name, value in [("shape", "mesh"), ("file", "box.abc"), ("deforming", True),
+                            ("mesh_voxel_size", 0.02)]:
+            ground[name] = value
+        heights = [p for p in graph.cook("solver", 4).particles["P"].memory[1::3]]
+        self.assertGreater(min(heights), 0.2, "the snow lies on the box")
+
+    def test_an_abandoned_mesh_leaves_no_file(self):
+        with self.assertRaises(ValueError):
+            with firn.MeshWriter(self.folder / "a.abc", "a", fps=24, first_frame=1):
+                raise ValueError
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Library(Case):
+    def test_structures_lie_as_the_compiler_has_them(self):
+        """Every structure that Python mirrors has the sizes and offsets of the headers."""
+        lines = []
+        for name, mirror in capi.MIRRORS.items():
+            lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
+            for field, *_ in mirror._fields_:
+                lines.append(f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));')
+        headers = ["cache.h", "abc_write.h"]
+        source = "".join(f'#include "firn/{header}"\n' for header in headers)
+        source += "#include <stdio.h>\nint main(void) {" + "".join(lines) + "return 0;}\n"
+        (self.folder / "layout.c").write_text(source)
+        includes = sorted({f"-I{p.parent.parent}" for p in ROOT.glob("*/**/include/firn/*.h")})
+        includes += [f"-I{ROOT / 'core/include'}", f"-I{ROOT / 'vdb_bridge/include'}"]
+        program = str(self.folder / "layout")
+        subprocess.run(["cc", "-std=c11", *includes, str(self.folder / "layout.c"), "-o", program,
+                        str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
+        found = dict(line.split() for line in
+                     subprocess.run([program], capture_output=True, text=True,
+                                    check=True).stdout.splitlines())
+        for name, mirror in capi.MIRRORS.items():
+            self.assertEqual(int(found[name]), capi.ctypes.sizeof(mirror), name)
+            for field, *_ in mirror._fields_:
+                self.assertEqual(int(found[f"{name}.{field}"]), getattr(mirror, field).offset,
+                                 f"{name}.{field}")
+
+    def test_version_is_that_of_the_headers(self):
+        header = (ROOT / "core/include/firn/base.h").read_text()
+        self.assertIn(f'#define FIRN_VERSION "{firn.VERSION}"', header)
+
+    def test_a_missing_library_is_explained(self):
+        said = python("import firn\ntry:\n firn.load()\nexcept firn.FirnError as e:\n"
+                      " print(e.code, e.message)", FIRN_LIBRARY="/nowhere/libfirn.so")
+        self.assertIn("not_found", said)
+        self.assertIn("/nowhere/libfirn.so", said)
+        self.assertNotIn("Traceback", said)
+
+    def test_a_damaged_or_foreign_library_is_explained(self):
+        (self.folder / "libfirn.so").write_bytes(b"\x7fELF nonsense")
+        (self.folder / "other.c").write_text('const char *firn_version(void) { return "9.9"; }')
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.folder / "other.so",
+                        self.folder / "other.c"], check=True)
+        for name, expected in [("libfirn.so", "cannot be loaded"), ("other.so", "is 9.9")]:
+            said = python("import firn\ntry:\n firn.Graph()\nexcept firn.FirnError as e:\n"
+                          " print(e.code, e.message)", FIRN_LIBRARY=str(self.folder / name))
+            self.assertIn("unsupported", said)
+            self.assertIn(expected, said)
+
+
+unittest.main(argv=sys.argv[:1], verbosity=1)
