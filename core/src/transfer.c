@@ -63,6 +63,17 @@ static void add_sums(firn_sim *sim)
     stats->mean_jp = jp / (double)sim->particles.count;
 }
 
+// Blocks of one color lie apart: the start of the next one is fetched while this one is at work.
+static void prefetch_block(const firn_particles *particles, const firn_block *block)
+{
+    enum { LINE = 16 }; // floats
+    for (int c = 0; c < particles->channel_count; c++) {
+        const float *first = firn_channel_of(particles, c) + block->begin;
+        __builtin_prefetch(first);
+        __builtin_prefetch(first + LINE);
+    }
+}
+
 void firn_transfer_to_grid(firn_sim *sim, float dt)
 {
     firn_grid *grid = &sim->grid;
@@ -75,10 +86,13 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
         clear_field(sim, FIRN_NODE_OLD);
     for (int color = 0; color < grid->color_count; color++) {
         size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
-#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
-        for (size_t i = begin; i < end; i++)
-            if (sim->since_sort == 0 || !firn_sim_sleeps(sim, list[i]))
-                sim->kernels->to_grid(&pass, &blocks[list[i]], &sums[list[i]]);
+#pragma omp parallel for schedule(dynamic, 2) num_threads(sim->thread_count)
+        for (size_t i = begin; i < end; i++) {
+            if (sim->since_sort > 0 && firn_sim_sleeps(sim, list[i]))
+                continue;
+            prefetch_block(&sim->particles, &blocks[list[i + 1 < end ? i + 1 : i]]);
+            sim->kernels->to_grid(&pass, &blocks[list[i]], &sums[list[i]]);
+        }
     }
     add_sums(sim);
 }
