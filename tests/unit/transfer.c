@@ -179,6 +179,7 @@ static void add_block_of_points(firn_sim *sim, int index, uint64_t *seed)
     firn_source_def def = firn_source_def_points(points, (size_t)count);
     firn_material_def soft = firn_material_def_default();
     soft.young_modulus *= 0.5f + 0.2f * (float)index;
+    soft.damping = 0.0f; // the papers have none
     soft.hardening = 3.0f + (float)index;
     soft.critical_compression = 0.01f + 0.005f * (float)index;
     firn_error error;
