@@ -87,7 +87,7 @@ def graph_of(tree, scene):
 
 def _node_scene(node, names, first, last):
     made = {"type": node.firn_type}
-    params = _params(node, first, last)
+    params = _params(node, names[node.name], first, last)
     if node.uses_object() and node.input_json:
         params.update(json.loads(node.input_json))
     final = {name: node.firn_value(node.row(name), properties.FINAL_PREFIX)
@@ -102,7 +102,7 @@ def _node_scene(node, names, first, last):
     return made
 
 
-def _params(node, first, last):
+def _params(node, own_name, first, last):
     params, base = {}, node.base()
     for row in node.rows:
         name = row["name"]
@@ -110,6 +110,9 @@ def _params(node, first, last):
             continue
         moving = motion.sample(node, PREFIX + name, row, first, last)
         if moving is not None:
+            if not row["animated"]:
+                raise firn.FirnError(f"{row['label']} cannot have keyframes: the simulation takes "
+                                     "it over at its start", "argument", own_name, name)
             params[name] = _firn_keys(row, *moving)
             continue
         value = node.firn_value(row)

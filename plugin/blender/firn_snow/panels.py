@@ -163,6 +163,19 @@ class FIRN_OT_final_remove(bpy.types.Operator):
         return {"FINISHED"}
 
 
+_keys = []
+
+
+def _add_keys():
+    """Ctrl+Alt+B in the node editor bakes."""
+    settings = bpy.context.window_manager.keyconfigs.addon
+    if settings is None:
+        return
+    keymap = settings.keymaps.new(name="Node Editor", space_type="NODE_EDITOR")
+    item = keymap.keymap_items.new("firn.bake", "B", "PRESS", ctrl=True, alt=True)
+    _keys.append((keymap, item))
+
+
 _classes = (FIRN_OT_final_add, FIRN_OT_final_remove, FIRN_PT_bake, FIRN_PT_result, FIRN_PT_cache,
             FIRN_PT_final)
 
@@ -170,8 +183,12 @@ _classes = (FIRN_OT_final_add, FIRN_OT_final_remove, FIRN_PT_bake, FIRN_PT_resul
 def register():
     for made in _classes:
         bpy.utils.register_class(made)
+    _add_keys()
 
 
 def unregister():
+    while _keys:
+        keymap, item = _keys.pop()
+        keymap.keymap_items.remove(item)
     for made in reversed(_classes):
         bpy.utils.unregister_class(made)

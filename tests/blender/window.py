@@ -1,0 +1,194 @@
+"""The add-on with a window: a real key starts a bake, a real Esc stops it; screenshots."""
+
+import os
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import bpy
+
+sys.path.insert(0, str(Path(__file__).parent))
+from support import ARGUMENTS, WORK, enable
+
+PICTURES = Path(ARGUMENTS[1])
+LIMIT = 200  # s
+enable()
+from firn_snow import bake, result, state  # noqa: E402
+
+
+def area_of(kind):
+    return next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == kind)
+
+
+def override(area):
+    window = bpy.context.window_manager.windows[0]
+    region = next(r for r in area.regions if r.type == "WINDOW")
+    return bpy.context.temp_override(window=window, area=area, region=region)
+
+
+def key(*names):
+    subprocess.run(["xdotool", "key", *names], check=True)
+
+
+def point_at(area, x=0.3, y=0.5):
+    height = bpy.context.window_manager.windows[0].height
+    place = (area.x + int(area.width * x), height - area.y - int(area.height * y))
+    subprocess.run(["xdotool", "mousemove", str(place[0]), str(place[1])], check=True)
+
+
+def redraw():
+    bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+
+
+def shoot(name):
+    """A picture of the whole window, with few colors so that it stays small."""
+    path = str(PICTURES / f"{name}.png")
+    redraw()
+    bpy.ops.screen.screenshot(filepath=path)
+    subprocess.run(["convert", path, "-colors", "128", "-strip", path], check=True)
+    assert os.path.getsize(path) < 300_000, f"{name} is too large"
+
+
+def wait(condition, seconds=60):
+    """For use with `yield from`: gives Blender time until something is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        yield 0.05
+
+
+def prepare():
+    """Viewport left, node editor right: the layout of the tutorial."""
+    editor = max(bpy.context.window_manager.windows[0].screen.areas,
+                 key=lambda a: a.width * a.height)
+    with override(editor):
+        bpy.ops.screen.area_split(direction="HORIZONTAL", factor=0.42)
+    yield 0.2
+    areas = [a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == "VIEW_3D"]
+    upper = max(areas, key=lambda a: a.y)
+    upper.ui_type = "FirnSnowTree"
+    yield 0.3
+
+
+def frame_nodes(editor):
+    with override(editor):
+        bpy.ops.node.view_all()
+
+
+def steps():
+    yield from prepare()
+    editor, view = area_of("NODE_EDITOR"), area_of("VIEW_3D")
+    scene = bpy.context.scene
+    bpy.ops.wm.save_as_mainfile(filepath=str(WORK / "tutorial.blend"))
+    shoot("blender_start")
+    with override(editor):
+        bpy.ops.firn.add_preset(preset="snowball_smash")
+    tree = editor.spaces.active.node_tree
+    assert tree is not None and len(tree.nodes) == 8
+    editor.spaces.active.show_region_ui = True
+    yield 0.3
+    open_firn_tab(editor)
+    frame_nodes(editor)
+    yield 0.8
+    assert tree.cache_state == "none", tree.cache_state
+    shoot("blender_nodes")
+
+    # An edit can be undone.
+    ball = tree.nodes["ball"]
+    bpy.ops.ed.undo_push(message="before")
+    ball.p_radius = 0.15
+    bpy.ops.ed.undo_push(message="radius")
+    bpy.ops.ed.undo()
+    tree = bpy.data.node_groups["Snowball smash"]
+    assert abs(tree.nodes["ball"].p_radius - 0.2) < 1e-6, tree.nodes["ball"].p_radius
+    yield 0.2
+
+    # A real key starts the bake, a real Esc stops it.
+    point_at(editor)
+    yield 0.3
+    key("ctrl+alt+b")
+    yield from wait(lambda: bake.running is not None)
+    yield from wait(lambda: bake.running.process and len(bake.running.process.frames_done) >= 3)
+    busy = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        redraw()
+        busy.append(time.perf_counter() - begin)
+        yield 0.1
+    print(f"SPEED a redraw takes {1000 * max(busy):.0f} ms while baking", flush=True)
+    shoot("blender_bake")
+    key("Escape")
+    yield from wait(lambda: bake.running is None)
+    tree = bpy.data.node_groups["Snowball smash"]
+    assert tree.cache_state == "partial", tree.cache_state
+
+    # The button of the panel goes on.
+    with override(editor):
+        bpy.ops.firn.bake("INVOKE_DEFAULT", mode="RESUME", tree=tree.name)
+    yield from wait(lambda: bake.running is None, 120)
+    assert tree.cache_state == "complete", (tree.cache_state, tree.problem)
+
+    with override(view):
+        bpy.ops.firn.show(tree=tree.name)
+    scene.frame_set(8)
+    tree.volume_object.hide_viewport = True
+    bpy.data.objects.remove(bpy.data.objects["Cube"])
+    look_at(view, tree.particle_object)
+    yield 0.5
+    assert len(tree.particle_object.data.vertices) > 1000
+    shoot("blender_result")
+
+    # A change makes it stale, a mistake shows on its node.
+    tree.nodes["ball"].p_radius = 0.1
+    tree.nodes["wall"].p_shape = "mesh"
+    tree.nodes["wall"].p_file = "//nowhere.obj"
+    yield from wait(lambda: tree.cache_state == "stale")
+    yield 0.2
+    assert "nowhere.obj" in tree.nodes["wall"].problem
+    shoot("blender_problem")
+
+
+def open_firn_tab(editor):
+    """There is no call for it; the tabs of a sidebar are in order of registration."""
+    region = next(r for r in editor.regions if r.type == "UI")
+    if hasattr(region, "active_panel_category"):
+        try:
+            region.active_panel_category = "Firn"
+            return
+        except (AttributeError, TypeError):
+            pass
+    place = (region.x + region.width - 8, bpy.context.window_manager.windows[0].height
+             - (region.y + region.height - 170))
+    subprocess.run(["xdotool", "mousemove", str(place[0]), str(place[1]), "click", "1"],
+                   check=True)
+
+
+def look_at(view, obj):
+    for other in bpy.context.selected_objects:
+        other.select_set(False)
+    obj.select_set(True)
+    bpy.context.view_layer.objects.active = obj
+    with override(view):
+        bpy.ops.view3d.view_selected()
+    obj.select_set(False)
+
+
+def drive():
+    """Runs the steps from a timer: Blender handles events between them."""
+    try:
+        pause = next(_steps)
+        assert time.monotonic() - _begin < LIMIT, "it takes too long"
+        return pause
+    except StopIteration:
+        print("all steps done", flush=True)
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        sys.stdout.flush()
+        os._exit(1)
+
+
+_begin, _steps = time.monotonic(), steps()
+bpy.app.timers.register(drive, first_interval=1.0)
