@@ -76,6 +76,14 @@ firn_result firn_coord_table_add(firn_coord_table *table, firn_coord coord, uint
     return FIRN_OK;
 }
 
+size_t firn_coord_table_find(const firn_coord_table *table, firn_coord coord)
+{
+    if (table->count == 0)
+        return 0;
+    uint32_t held = table->slots[probe(table, coord)];
+    return held != 0 ? held - 1 : table->count;
+}
+
 static int compare_entries(const void *a, const void *b)
 {
     firn_coord p = ((const firn_coord_entry *)a)->coord, q = ((const firn_coord_entry *)b)->coord;

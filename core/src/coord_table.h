@@ -23,6 +23,9 @@ typedef struct firn_coord_table {
 firn_result firn_coord_table_add(firn_coord_table *table, firn_coord coord, uint32_t *number,
                                  firn_error *error);
 
+/// The index of an entry, or that behind the last one if there is none at coord.
+size_t firn_coord_table_find(const firn_coord_table *table, firn_coord coord);
+
 /// Orders the entries by x, then y, then z; their numbers change. Cannot fail.
 void firn_coord_table_sort(firn_coord_table *table);
 

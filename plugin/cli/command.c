@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUGGEST_MAX = 64 };
+enum { SUGGEST_MAX = 96, OPTION_SIZE = 64 };
 
 static const firn_exit_meaning meanings[] = {
     {FIRN_EXIT_OK, "done"},
@@ -122,6 +122,40 @@ static bool store(const firn_option *option, void *request, const char *value)
     return true;
 }
 
+// "--sun-angle" for sun_angle.
+static const char *row_option(const firn_param *row, char *text)
+{
+    snprintf(text, OPTION_SIZE, "--%s", row->name);
+    for (char *at = text; *at != '\0'; at++)
+        *at = *at == '_' ? '-' : *at;
+    return text;
+}
+
+// The row that an option such as --sun-angle stands for, or NULL.
+static const firn_param *find_row(const firn_command *command, const char *name, size_t length)
+{
+    char row[64];
+    if (command->params == NULL || length < 3 || length >= sizeof row || name[1] != '-')
+        return NULL;
+    for (size_t i = 2; i < length; i++)
+        row[i - 2] = name[i];
+    row[length - 2] = '\0';
+    for (char *at = row; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : *at;
+    return firn_params_find(command->params(), row);
+}
+
+static int store_row(const firn_command *command, void *request, const firn_param *row,
+                     const char *value)
+{
+    firn_words *words = (firn_words *)(void *)((char *)request + command->params_offset);
+    if (words->count + 2 > FIRN_WORDS_MAX)
+        return firn_usage(command->name, "too many options");
+    words->words[words->count++] = row->name;
+    words->words[words->count++] = value;
+    return FIRN_EXIT_OK;
+}
+
 static int unknown_option(const firn_command *command, const char *word)
 {
     const char *known[SUGGEST_MAX];
@@ -131,6 +165,12 @@ static int unknown_option(const firn_command *command, const char *word)
         known[count++] = command->own.rows[i].name;
     for (size_t i = 0; i < command->shared.count && count < SUGGEST_MAX; i++)
         known[count++] = command->shared.rows[i].name;
+    firn_param_table table = {0};
+    if (command->params != NULL)
+        table = command->params();
+    char names[SUGGEST_MAX][OPTION_SIZE];
+    for (size_t i = 0; i < table.count && count < SUGGEST_MAX; i++, count++)
+        known[count] = row_option(&table.params[i], names[count]);
     return firn_usage(command->name, "unknown option '%s'%s", word,
                       firn_suggest(known, count, word, hint, sizeof hint));
 }
@@ -144,6 +184,11 @@ static int read_option(const firn_command *command, void *request, int count, ch
     const firn_option *option = find_option(command->own, word, length);
     if (option == NULL)
         option = find_option(command->shared, word, length);
+    const firn_param *row = option == NULL ? find_row(command, word, length) : NULL;
+    if (row != NULL && equals == NULL && *at + 1 == count)
+        return firn_usage(command->name, "a value is missing after '%s'", word);
+    if (row != NULL)
+        return store_row(command, request, row, equals != NULL ? equals + 1 : values[++*at]);
     if (option == NULL)
         return unknown_option(command, word);
     const char *value = option->name;
@@ -187,11 +232,26 @@ static void print_options(firn_options table)
     }
 }
 
+static void print_rows(firn_param_table table)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        const firn_param *row = &table.params[i];
+        char name[OPTION_SIZE], left[2 * OPTION_SIZE];
+        snprintf(left, sizeof left, "%s %s", row_option(row, name),
+                 row->choices != NULL   ? row->choices
+                 : row->unit[0] != '\0' ? row->unit
+                                        : "VALUE");
+        printf("  %-26s %s\n", left, row->help);
+    }
+}
+
 static void print_help(const firn_command *command)
 {
     printf("Usage: firn %s %s\n\n%s\n\nOptions:\n", command->name, command->usage, command->about);
     print_options(command->own);
     print_options(command->shared);
+    if (command->params != NULL)
+        print_rows(command->params());
     printf("  %-26s %s\n\nFor example:\n%s\n", "--help", "this text", command->example);
 }
 

@@ -5,7 +5,7 @@
 #ifndef FIRN_COMMAND_H
 #define FIRN_COMMAND_H
 
-#include "firn/base.h"
+#include "firn/params.h"
 
 /// Exit codes; command.c has their meaning, docs/cli.md what to do about them.
 typedef enum firn_exit {
@@ -65,13 +65,18 @@ typedef struct firn_command {
     size_t request_size; // of the struct that the options are read into
     size_t least, most;  // words that are no options
 
+    /// Rows that are options too, `--sun-angle VALUE` for sun_angle; NULL: none. What is given goes
+    /// into a firn_words of the request, names and values in turn.
+    firn_param_table (*params)(void);
+    size_t params_offset;
+
     /// Returns an exit code.
     int (*run)(const void *request, const firn_words *words);
 } firn_command;
 
 extern const firn_command firn_command_bench, firn_command_check, firn_command_cook,
     firn_command_describe, firn_command_estimate, firn_command_info, firn_command_new,
-    firn_command_picture, firn_command_resume, firn_command_wedge;
+    firn_command_picture, firn_command_render, firn_command_resume, firn_command_wedge;
 
 /// Reads the words after the name of a command and runs it, or prints its help.
 int firn_command_run(const firn_command *command, int count, char **values);

@@ -148,9 +148,7 @@ static firn_result add_collider(picture *p, const char *node, firn_error *error)
     const firn_data *data = NULL;
     FIRN_TRY(firn_graph_cook(p->shot, node, p->frame, &data, error));
     const firn_collider_data *collider = data->collider;
-    firn_collider_def def = collider->def;
-    if (collider->key_count > 0)
-        def.pose = collider->keys[collider->key_count - 1].pose;
+    firn_collider_def def = firn_collider_at_end(collider);
     if (def.shape == FIRN_SHAPE_LEVEL_SET)
         return add_surface(p, def.level_set, &def.pose, error);
     p->solids[p->scene.solid_count++] = def;

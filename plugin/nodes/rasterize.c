@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct settings {
-    bool surface;
+    bool surface, surface_mask;
     firn_field_def field;
     firn_vdb_skin_def skin;
 } settings;
@@ -30,6 +30,9 @@ static const firn_node_rows rows[] = {
 static const firn_param params[] = {
     {FIRN_PARAM(settings, surface), FIRN_BOOL, .max = 1.0, .unit = "",
      .help = "Also make a level set around the particles, for shading"},
+    {FIRN_PARAM(settings, surface_mask), FIRN_BOOL, .max = 1.0, .unit = "",
+     .help = "Keep the density inside of that level set; mass beyond moves in",
+     .visible_when = "surface==true"},
 };
 
 static void reset(void *memory)
@@ -72,6 +75,18 @@ static firn_result read_arrays(const firn_points *points, arrays *a, firn_error 
     return FIRN_OK;
 }
 
+static firn_result make_surface(const settings *s, const firn_field_points *points, state *own,
+                                firn_error *error)
+{
+    firn_vdb_skin_def skin = s->skin;
+    skin.voxel_size = s->field.voxel_size;
+    skin.thread_count = s->field.thread_count;
+    firn_vdb_spheres spheres = {points->count, points->position, NULL};
+    FIRN_TRY(firn_vdb_shape_from_particles(&skin, &spheres, &own->shape, error));
+    own->data.surface = firn_vdb_shape_level_set(own->shape);
+    return FIRN_OK;
+}
+
 static firn_result make_volumes(const firn_cook *cook, const firn_particle_data *from,
                                 const arrays *a, firn_error *error)
 {
@@ -88,17 +103,13 @@ static firn_result make_volumes(const firn_cook *cook, const firn_particle_data 
     field.compaction = field.compaction && a->jp != NULL;
     if (!(points.cell_size > 0.0f) && field.filter_width == 0.0f)
         field.filter_width = field.voxel_size;
+    if (s->surface && points.count > 0)
+        FIRN_TRY(make_surface(s, &points, own, error));
+    if (s->surface_mask && own->shape != NULL)
+        points.mask = own->data.surface;
     FIRN_TRY(firn_field_create(&field, &points, &own->field, error));
     own->view = firn_field_read(own->field);
     own->data.field = &own->view;
-    if (!s->surface || points.count == 0)
-        return FIRN_OK;
-    firn_vdb_skin_def skin = s->skin;
-    skin.voxel_size = s->field.voxel_size;
-    skin.thread_count = s->field.thread_count;
-    firn_vdb_spheres spheres = {points.count, points.position, NULL};
-    FIRN_TRY(firn_vdb_shape_from_particles(&skin, &spheres, &own->shape, error));
-    own->data.surface = firn_vdb_shape_level_set(own->shape);
     return FIRN_OK;
 }
 

@@ -1,94 +1,6 @@
-#include "firn/field.h"
-
-#include "noise.h"
+#include "clouds.h"
 
 #include "firn/sim.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-// Particles that the test owns.
-typedef struct cloud {
-    firn_field_points points;
-    firn_vec3 *position, *velocity;
-    float *mass, *jp;
-} cloud;
-
-static cloud cloud_make(size_t count)
-{
-    cloud c = {.position = malloc(count * sizeof(firn_vec3)),
-               .velocity = malloc(count * sizeof(firn_vec3)),
-               .mass = malloc(count * sizeof(float)),
-               .jp = malloc(count * sizeof(float))};
-    assert_true(c.position && c.velocity && c.mass && c.jp);
-    c.points = (firn_field_points){.count = count,
-                                   .position = c.position,
-                                   .mass = c.mass,
-                                   .velocity = c.velocity,
-                                   .jp = c.jp,
-                                   .cell_size = 0.02f};
-    return c;
-}
-
-static void cloud_free(cloud *c)
-{
-    free(c->position);
-    free(c->velocity);
-    free(c->mass);
-    free(c->jp);
-}
-
-// Particles of many masses in a cube of half a meter around the origin.
-static cloud random_cloud(size_t count)
-{
-    cloud c = cloud_make(count);
-    for (size_t i = 0; i < count; i++) {
-        const int64_t index[3] = {(int64_t)i, 0, 0};
-        double a[3], b[3];
-        firn_hash_offsets(firn_lattice_hash(index, 1), a);
-        firn_hash_offsets(firn_lattice_hash(index, 2), b);
-        c.position[i] = firn_vec((float)a[0], (float)a[1], (float)a[2]);
-        c.velocity[i] = firn_vec(10.0f * (float)b[0], 3.0f, (float)b[1]);
-        c.mass[i] = 1e-4f * (1.0f + (float)b[2]);
-        c.jp[i] = 1.0f + 0.3f * (float)b[0];
-    }
-    return c;
-}
-
-// Eight particles in each cell of 2 cm of a cube of edge cells.
-static cloud lattice_cloud(int edge)
-{
-    int n = 2 * edge;
-    cloud c = cloud_make((size_t)(n * n * n));
-    for (int i = 0; i < n * n * n; i++) {
-        c.position[i] =
-            firn_vec(0.01f * ((float)(i / n / n) + 0.5f), 0.01f * ((float)(i / n % n) + 0.5f),
-                     0.01f * ((float)(i % n) + 0.5f));
-        c.velocity[i] = firn_vec(1.0f, -2.0f, 3.0f);
-        c.mass[i] = 400.0f * 1e-6f;
-        c.jp[i] = 0.8f;
-    }
-    return c;
-}
-
-static firn_field *rasterize(const firn_field_def *def, const cloud *c)
-{
-    firn_field *field = NULL;
-    firn_error error = {0};
-    if (firn_field_create(def, &c->points, &field, &error) != FIRN_OK)
-        fail_msg("%s", error.message);
-    return field;
-}
-
-static bool is_active(const firn_field_view *view, size_t voxel)
-{
-    return (view->mask[voxel / 64] >> (voxel % 64)) & 1u;
-}
 
 static void mass_and_momentum_are_conserved_for_every_kernel_voxel_and_filter(void **state)
 {
@@ -295,19 +207,6 @@ static void moving_by_whole_voxels_moves_the_field(void **state)
     cloud_free(&moved);
 }
 
-static uint64_t field_hash(firn_field *field)
-{
-    firn_field_view view = firn_field_read(field);
-    size_t voxels = view.leaf_count * FIRN_LEAF_VOXELS;
-    uint64_t hash = firn_hash64(view.leaf_origin, view.leaf_count * sizeof(firn_coord), 0);
-    hash = firn_hash64(view.mask, voxels / 8, hash);
-    hash = firn_hash64(view.density, voxels * sizeof(float), hash);
-    hash = firn_hash64(view.velocity, voxels * sizeof(firn_vec3), hash);
-    hash = firn_hash64(view.compaction, voxels * sizeof(float), hash);
-    firn_field_destroy(field);
-    return hash;
-}
-
 static void result_does_not_depend_on_thread_count(void **state)
 {
     (void)state;
@@ -481,41 +380,12 @@ static void bad_input_is_refused(void **state)
     cloud_free(&c);
 }
 
-// Fails the allocation that follows this many.
-static void *failing_allocate(size_t bytes, size_t alignment, void *user)
-{
-    int *left = user;
-    return (*left)-- > 0 ? aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
-                         : NULL;
-}
-
-static void plain_release(void *memory, void *user)
-{
-    (void)user;
-    free(memory);
-}
-
 static void running_out_of_memory_is_an_error(void **state)
 {
     (void)state;
     cloud c = random_cloud(3000); // the table of leaves has to grow
     firn_field_def def = firn_field_def_default();
-    firn_result result = FIRN_ERR_MEMORY;
-    int allowed = 0;
-    for (; result != FIRN_OK; allowed++) {
-        int left = allowed;
-        const firn_allocator allocator = {failing_allocate, plain_release, &left};
-        firn_set_allocator(&allocator);
-        firn_field *field = NULL;
-        firn_error error;
-        result = firn_field_create(&def, &c.points, &field, &error);
-        assert_true(result == FIRN_OK ? field != NULL : field == NULL);
-        if (result != FIRN_OK)
-            assert_int_equal(result, FIRN_ERR_MEMORY);
-        firn_field_destroy(field);
-        firn_set_allocator(NULL);
-        assert_true(allowed < 100);
-    }
+    int allowed = allocations_needed(&def, &c);
     assert_true(allowed > 9);
     cloud_free(&c);
 }

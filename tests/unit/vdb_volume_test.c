@@ -102,6 +102,47 @@ static void half_floats_lose_at_most_their_last_bit(void **state)
     write_and_compare(*state, &def, 5e-4f);
 }
 
+static void velocities_beyond_the_snow_come_back(void **state)
+{
+    fixture *f = *state;
+    // All snow of the first leaf goes; the velocities stay, and one voxel of another gets one.
+    uint64_t known[8 * SCENE_LEAVES];
+    memcpy(known, f->field->mask, sizeof known);
+    for (int i = 0; i < 8; i++)
+        f->field->mask[i] = 0;
+    for (int i = 0; i < 512; i++)
+        f->field->density[i] = 0.0f;
+    size_t corner = 512 * (size_t)(SCENE_LEAVES - 1) + 511;
+    known[corner / 64] |= (uint64_t)1 << corner % 64;
+    f->field->velocity[corner] = firn_vec(1.0f, 2.0f, 4.0f);
+    f->field->view.velocity_mask = known;
+
+    firn_vdb_write_def def = firn_vdb_write_def_default();
+    def.half = false;
+    firn_vdb_content content = {.field = &f->field->view};
+    firn_error error;
+    assert_ok(firn_vdb_write(f->path, &def, &content, NULL, &error));
+    firn_vdb_volume *volume = NULL;
+    assert_ok(firn_vdb_read_volume(f->reader, f->path, NULL, NULL, &volume, &error));
+    firn_field_view view = firn_vdb_volume_read(volume).field;
+    assert_int_equal(view.leaf_count, SCENE_LEAVES);
+    assert_non_null(view.velocity_mask);
+    for (size_t leaf = 0; leaf < SCENE_LEAVES; leaf++) {
+        size_t there = scene_find_leaf(view.leaf_origin, view.leaf_count, f->field->origin[leaf]);
+        assert_memory_equal(view.mask + 8 * there, f->field->mask + 8 * leaf, 64);
+        assert_memory_equal(view.velocity_mask + 8 * there, known + 8 * leaf, 64);
+        assert_memory_equal(view.velocity + 512 * there, f->field->velocity + 512 * leaf,
+                            512 * sizeof(firn_vec3));
+    }
+    firn_vdb_volume_destroy(volume);
+
+    firn_vdb_listing *listing = NULL;
+    assert_ok(firn_vdb_list(f->reader, f->path, NULL, &listing, &error));
+    firn_vdb_listing_view grids = firn_vdb_listing_read(listing);
+    assert_true(grids.grids[0].active_voxels < grids.grids[1].active_voxels);
+    firn_vdb_listing_destroy(listing);
+}
+
 static void the_same_field_gives_the_same_file_for_any_thread_count(void **state)
 {
     fixture *f = *state;
@@ -414,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_field_comes_back_with_any_compression_and_unit),
         TEST(half_floats_lose_at_most_their_last_bit),
+        TEST(velocities_beyond_the_snow_come_back),
         TEST(the_same_field_gives_the_same_file_for_any_thread_count),
         TEST(a_listing_tells_what_the_file_holds),
         TEST(a_surface_comes_back_with_its_rotation_and_tiles),

@@ -105,6 +105,8 @@ void validate(const firn_vdb_volume &volume, const std::string &path)
     check_length(volume.density.size(), voxels, path);
     if (volume.velocity.size() > 0)
         check_length(volume.velocity.size(), voxels, path);
+    if (volume.velocity_mask.size() > 0)
+        check_length(volume.velocity_mask.size(), 8 * leaves, path);
     if (volume.compaction.size() > 0)
         check_length(volume.compaction.size(), voxels, path);
     if (!all_finite(volume.density.data(), volume.density.size()) || !finite(volume.velocity) ||

@@ -85,8 +85,9 @@ struct firn_vdb_volume {
     firn_vdb::array<firn_coord> origins;
     firn_vdb::array<uint64_t> mask;
     firn_vdb::array<float> density;
-    firn_vdb::array<firn_vec3> velocity; // empty: none
-    firn_vdb::array<float> compaction;   // empty: none
+    firn_vdb::array<firn_vec3> velocity;     // empty: none
+    firn_vdb::array<uint64_t> velocity_mask; // empty: the mask
+    firn_vdb::array<float> compaction;       // empty: none
 };
 
 struct firn_vdb_cloud {
@@ -156,6 +157,7 @@ template <class Wire> void transfer(Wire &wire, firn_vdb_volume &volume)
     wire.items(volume.mask);
     wire.items(volume.density);
     wire.items(volume.velocity);
+    wire.items(volume.velocity_mask);
     wire.items(volume.compaction);
 }
 

@@ -346,6 +346,50 @@ static void fill_scalar(const FloatGrid &grid, const Coord &origin, float *value
         std::fill_n(values, (size_t)FIRN_LEAF_VOXELS, grid.tree().getValue(origin));
 }
 
+static void fill_density(const FloatGrid &grid, const Coord &origin, float scale, float *values,
+                         uint64_t *mask)
+{
+    const auto *leaf = grid.tree().probeConstLeaf(origin);
+    for (int x = 0; x < 8; x++)
+        mask[x] = leaf != nullptr ? leaf->getValueMask().getWord<uint64_t>((Index)x) : 0;
+    for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
+        values[n] = leaf != nullptr ? scale * leaf->buffer()[(Index)n] : 0.0f;
+}
+
+/// Leaves with density, and those with velocity only, in one order.
+static std::vector<firn_coord> all_leaves(const FloatGrid &density, const velocity_field *velocity)
+{
+    std::vector<firn_coord> origins;
+    for (const auto *leaf : leaves_of(density.tree()))
+        origins.push_back(coord_of(leaf->origin()));
+    if (velocity == nullptr)
+        return origins;
+    leaf_set all = velocity->leaves();
+    all.insert(origins.begin(), origins.end());
+    if (all.size() > origins.size())
+        origins.assign(all.begin(), all.end());
+    return origins;
+}
+
+/// Notes where velocity is known, unless that is just where the snow is.
+static void note_drift(firn_vdb_volume &volume)
+{
+    if (volume.velocity.size() == 0)
+        return;
+    size_t words = volume.mask.size();
+    array<uint64_t> known(words);
+    tbb::parallel_for(size_t(0), words, [&](size_t i) {
+        known[i] = volume.mask[i];
+        for (size_t bit = 0; bit < 64; bit++) {
+            const firn_vec3 &v = volume.velocity[64 * i + bit];
+            if (v.x != 0.0f || v.y != 0.0f || v.z != 0.0f)
+                known[i] |= uint64_t(1) << bit;
+        }
+    });
+    if (std::memcmp(known.data(), volume.mask.data(), words * sizeof(uint64_t)) != 0)
+        volume.velocity_mask = std::move(known);
+}
+
 void read_grids(const request &wanted, const std::string &location, firn_vdb_volume &volume)
 {
     input_file file(location, wanted.path);
@@ -354,7 +398,6 @@ void read_grids(const request &wanted, const std::string &location, firn_vdb_vol
     float scale = density_scale(chosen, volume.reference_density);
     FloatGrid::Ptr density = load_scalar(file, chosen);
     density->tree().voxelizeActiveTiles();
-    auto leaves = leaves_of(density->tree());
     firn_transform expected = {
         {0.5f * volume.map.scale, 0.5f * volume.map.scale, 0.5f * volume.map.scale},
         firn_quat_identity(),
@@ -371,27 +414,27 @@ void read_grids(const request &wanted, const std::string &location, firn_vdb_vol
         same_lattice(packed_map, volume.map))
         compaction = load_scalar(file, *packed);
 
-    size_t voxels = FIRN_LEAF_VOXELS * leaves.size();
-    volume.origins = array<firn_coord>(leaves.size());
-    volume.mask = array<uint64_t>(8 * leaves.size());
+    std::vector<firn_coord> origins = all_leaves(*density, moving ? &velocity : nullptr);
+    size_t voxels = FIRN_LEAF_VOXELS * origins.size();
+    volume.origins = array<firn_coord>(origins.size());
+    volume.mask = array<uint64_t>(8 * origins.size());
     volume.density = array<float>(voxels);
     if (moving)
         volume.velocity = array<firn_vec3>(voxels);
     if (compaction != nullptr)
         volume.compaction = array<float>(voxels);
-    tbb::parallel_for(size_t(0), leaves.size(), [&](size_t i) {
-        const auto &leaf = *leaves[i];
-        volume.origins[i] = coord_of(leaf.origin());
-        for (int x = 0; x < 8; x++)
-            volume.mask[8 * i + (size_t)x] = leaf.getValueMask().getWord<uint64_t>((Index)x);
+    tbb::parallel_for(size_t(0), origins.size(), [&](size_t i) {
+        volume.origins[i] = origins[i];
+        Coord origin(origins[i].x, origins[i].y, origins[i].z);
         size_t first = FIRN_LEAF_VOXELS * i;
-        for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
-            volume.density[first + (size_t)n] = scale * leaf.buffer()[(Index)n];
+        fill_density(*density, origin, scale, volume.density.data() + first,
+                     volume.mask.data() + 8 * i);
         if (moving)
-            velocity.fill(volume.origins[i], volume.velocity.data() + first);
+            velocity.fill(origins[i], volume.velocity.data() + first);
         if (compaction != nullptr)
-            fill_scalar(*compaction, leaf.origin(), volume.compaction.data() + first);
+            fill_scalar(*compaction, origin, volume.compaction.data() + first);
     });
+    note_drift(volume);
 }
 
 } // namespace firn_vdb

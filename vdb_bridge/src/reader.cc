@@ -173,6 +173,8 @@ firn_vdb_volume_view firn_vdb_volume_read(const firn_vdb_volume *volume)
     view.field.mask = volume->mask.data();
     view.field.density = volume->density.data();
     view.field.velocity = volume->velocity.size() > 0 ? volume->velocity.data() : nullptr;
+    view.field.velocity_mask =
+        volume->velocity_mask.size() > 0 ? volume->velocity_mask.data() : nullptr;
     view.field.compaction = volume->compaction.size() > 0 ? volume->compaction.data() : nullptr;
     view.map = volume->map;
     view.aligned = volume->aligned;

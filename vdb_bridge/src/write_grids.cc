@@ -7,6 +7,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -192,13 +193,31 @@ template <class Leaf> void set_mask(Leaf &leaf, const uint64_t *words)
 
 bool is_active(const uint64_t *words, int n) { return words[n >> 6] >> (n & 63) & 1; }
 
+/// Leaves of a field that have anything under a mask.
+struct field_leaves {
+    std::vector<firn_coord> origins;
+    std::vector<size_t> numbers;
+
+    field_leaves(const firn_field_view &field, const uint64_t *mask)
+    {
+        for (size_t i = 0; i < field.leaf_count; i++) {
+            const uint64_t *words = mask + 8 * i;
+            if (std::all_of(words, words + 8, [](uint64_t word) { return word == 0; }))
+                continue;
+            origins.push_back(field.leaf_origin[i]);
+            numbers.push_back(i);
+        }
+    }
+};
+
 FloatGrid::Ptr scalar_grid(const firn_field_view &field, const float *values, float scale,
                            float background)
 {
-    return build<FloatGrid>(field.leaf_origin, field.leaf_count, background,
+    field_leaves leaves(field, field.mask);
+    return build<FloatGrid>(leaves.origins.data(), leaves.origins.size(), background,
                             [&](size_t i, float *to, FloatTree::LeafNodeType &leaf) {
-                                const uint64_t *words = field.mask + 8 * i;
-                                const float *from = values + FIRN_LEAF_VOXELS * i;
+                                const uint64_t *words = field.mask + 8 * leaves.numbers[i];
+                                const float *from = values + FIRN_LEAF_VOXELS * leaves.numbers[i];
                                 for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
                                     to[n] = is_active(words, n) ? scale * from[n] : background;
                                 set_mask(leaf, words);
@@ -207,16 +226,17 @@ FloatGrid::Ptr scalar_grid(const firn_field_view &field, const float *values, fl
 
 Vec3SGrid::Ptr vector_grid(const firn_field_view &field)
 {
-    return build<Vec3SGrid>(field.leaf_origin, field.leaf_count, Vec3s(0.0f),
-                            [&](size_t i, Vec3s *to, Vec3STree::LeafNodeType &leaf) {
-                                const uint64_t *words = field.mask + 8 * i;
-                                const firn_vec3 *from = field.velocity + FIRN_LEAF_VOXELS * i;
-                                for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
-                                    to[n] = is_active(words, n)
-                                                ? Vec3s(from[n].x, from[n].y, from[n].z)
-                                                : Vec3s(0.0f);
-                                set_mask(leaf, words);
-                            });
+    const uint64_t *mask = field.velocity_mask != nullptr ? field.velocity_mask : field.mask;
+    field_leaves leaves(field, mask);
+    return build<Vec3SGrid>(
+        leaves.origins.data(), leaves.origins.size(), Vec3s(0.0f),
+        [&](size_t i, Vec3s *to, Vec3STree::LeafNodeType &leaf) {
+            const uint64_t *words = mask + 8 * leaves.numbers[i];
+            const firn_vec3 *from = field.velocity + FIRN_LEAF_VOXELS * leaves.numbers[i];
+            for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
+                to[n] = is_active(words, n) ? Vec3s(from[n].x, from[n].y, from[n].z) : Vec3s(0.0f);
+            set_mask(leaf, words);
+        });
 }
 
 Vec3SGrid::Ptr surface_velocity_grid(const firn_velocity_grid &velocity)

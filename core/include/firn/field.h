@@ -26,7 +26,12 @@ typedef struct firn_field_def {
     int kernel;         // firn_kernel
     float filter_width; // m, one unit of the kernel, at least a voxel; 0 takes the larger of voxel
                         // and cell
+    float anisotropy;   // longest over shortest axis of a kernel; 1: all are round
+    float edge;         // voxels, width of the boundary of the snow; 0: as wide as the kernel
+    float clip;         // kg/m^3; voxels that are thinner are left out, and their mass with them
     bool velocity;      // also rasterize velocity
+    float shutter;      // s; velocity also where snow comes from and goes to in this time
+    int dilation;       // voxels; velocity also this far around all that
     bool compaction;    // also rasterize compaction
     int thread_count;   // 0 uses every core
 } firn_field_def;
@@ -44,15 +49,17 @@ static inline firn_field_def firn_field_def_default(void)
 /// Particles to rasterize, as plain arrays; compaction and velocity may be NULL when not wanted.
 typedef struct firn_field_points {
     size_t count;
-    const firn_vec3 *position; // m
-    const float *mass;         // kg
-    const firn_vec3 *velocity; // m/s
-    const float *jp;           // plastic volume ratio
-    float cell_size;           // m, of the simulation they come from
+    const firn_vec3 *position;  // m
+    const float *mass;          // kg
+    const firn_vec3 *velocity;  // m/s
+    const float *jp;            // plastic volume ratio
+    float cell_size;            // m, of the simulation they come from
+    const firn_level_set *mask; // in world space; snow is kept inside of it. NULL: none
 } firn_field_points;
 
 /// Rasterizes arrays of particles, from a cache or a simulation. Mass is conserved exactly (to
-/// rounding): the sum of density * voxel volume equals the sum of masses.
+/// rounding), with any kernel, edge and mask: the sum of density * voxel volume equals the sum of
+/// masses. Only clip loses some.
 FIRN_API firn_result firn_field_create(const firn_field_def *def, const firn_field_points *points,
                                        firn_field **field, firn_error *error);
 FIRN_API void firn_field_destroy(firn_field *field);
@@ -65,8 +72,9 @@ typedef struct firn_field_view {
     const firn_coord *leaf_origin; // voxels, multiples of 8, in a fixed order
     const uint64_t *mask; // 8 words for each leaf: bit z of byte y of word x is an active voxel
     const float *density; // kg/m^3, 512 for each leaf
-    const firn_vec3 *velocity; // m/s, momentum over mass, or NULL
-    const float *compaction;   // mass-weighted mean of 1/J_P (1: fresh, above: packed), or NULL
+    const firn_vec3 *velocity;     // m/s, momentum over mass, or NULL
+    const uint64_t *velocity_mask; // like mask: where velocity is known; NULL: where there is snow
+    const float *compaction;       // mass-weighted mean of 1/J_P (1: fresh, above: packed), or NULL
 } firn_field_view;
 
 FIRN_API firn_field_view firn_field_read(const firn_field *field);

@@ -11,18 +11,23 @@ the mathematics.
 import math
 import os
 
+import bmesh
 import bpy
-from mathutils import Matrix, Vector
+from mathutils import Matrix, Quaternion, Vector
 
 # Snow after Stomakhin et al. 2013, section 9: what a file without metadata is taken for.
 SNOW = {"sigma_t_per_density": 724.0, "albedo": (0.9, 0.95, 1.0), "g": 0.5, "up_axis": "y"}
 
-# Light when no setup is given: a low sun from the left, a bluish sky.
+# What stands in for parts that a set-up does not have: a low sun from the left, a bluish sky.
 DAYLIGHT = {
-    "sun": {"direction": (-0.8, 0.55, 0.3), "angle": 1.0, "irradiance": (6.0, 5.2, 4.4)},
-    "sky": {"color": (0.3, 0.36, 0.45)},
-    "max_bounces": 64,
+    "image": {"width": 960, "height": 540, "max_bounces": 64},
+    "sun": {"direction_to_sun": (-0.8, 0.55, 0.3), "angle_degrees": 1.0,
+            "irradiance": (5.0, 4.5, 3.9)},
+    "sky": {"kind": "gradient", "zenith": (0.18, 0.3, 0.54), "horizon": (0.42, 0.48, 0.55)},
+    "solids": (),
 }
+GROUND = (0.22, 0.21, 0.2)
+FIELD_OF_VIEW = 30.0  # degrees, of the height, of a camera that is framed
 
 
 def to_blender(point):
@@ -111,35 +116,47 @@ def bounds(obj):
 
 
 def add_sun(sun):
-    """direction points to the sun; angle is its diameter in degrees. Blender's strength of a sun is
-    the irradiance of a surface that faces it."""
+    """Blender's strength of a sun is the irradiance of a surface that faces it, its angle the
+    diameter of the disk; the disk itself is not seen."""
     light = bpy.data.lights.new("Sun", "SUN")
     irradiance = [float(v) for v in sun["irradiance"]]
     light.energy = max(irradiance) or 0.0
     light.color = [v / (light.energy or 1.0) for v in irradiance]
-    light.angle = math.radians(sun["angle"])
+    light.angle = math.radians(sun["angle_degrees"])
     obj = bpy.data.objects.new("Sun", light)
-    obj.rotation_euler = to_blender(sun["direction"]).to_track_quat("Z", "Y").to_euler()
+    obj.rotation_euler = to_blender(sun["direction_to_sun"]).to_track_quat("Z", "Y").to_euler()
     bpy.context.scene.collection.objects.link(obj)
     return obj
 
 
-def set_sky(color):
-    """The same radiance from everywhere."""
+def set_sky(sky):
+    """One radiance from everywhere, or from the horizon to the zenith by the height of the
+    direction. The picture of a sky is not taken over: its horizon stands for all of it."""
     world = bpy.data.worlds.new("Sky")
     world.use_nodes = True
-    background = world.node_tree.nodes["Background"]
-    background.inputs["Color"].default_value = tuple(float(v) for v in color) + (1.0,)
+    tree = world.node_tree
+    background = tree.nodes["Background"]
     background.inputs["Strength"].default_value = 1.0
+    zenith, horizon = ([float(v) for v in sky[key]] + [1.0] for key in ("zenith", "horizon"))
+    if sky["kind"] == "gradient":
+        place = tree.nodes.new("ShaderNodeTexCoord")
+        split = tree.nodes.new("ShaderNodeSeparateXYZ")
+        mix = tree.nodes.new("ShaderNodeMixRGB")  # takes heights below 0 as 0
+        mix.inputs["Color1"].default_value, mix.inputs["Color2"].default_value = horizon, zenith
+        tree.links.new(place.outputs["Generated"], split.inputs["Vector"])
+        tree.links.new(split.outputs["Z"], mix.inputs["Fac"])
+        tree.links.new(mix.outputs["Color"], background.inputs["Color"])
+    else:
+        background.inputs["Color"].default_value = horizon if sky["kind"] == "image" else zenith
     bpy.context.scene.world = world
     return world
 
 
 def add_camera(camera):
-    """position, target and up in Firn's axes; fov is the vertical one in degrees."""
+    """position, target and up are in Firn's axes."""
     data = bpy.data.cameras.new("Camera")
     data.sensor_fit = "VERTICAL"
-    data.angle = math.radians(camera["fov"])
+    data.angle_y = math.radians(camera["vertical_fov_degrees"])
     data.clip_start, data.clip_end = 1e-3, 1e5
     obj = bpy.data.objects.new("Camera", data)
     position, target = to_blender(camera["position"]), to_blender(camera["target"])
@@ -152,14 +169,14 @@ def add_camera(camera):
     return obj
 
 
-def frame_camera(obj, aspect, fov=30.0):
+def frame_camera(obj, aspect):
     """A camera that just sees all of an object, from a little above."""
     lower, upper = bounds(obj)
     center = (lower + upper) / 2.0
     back = Vector((0.35, -0.85, 0.4)).normalized()
     right = Vector((0.0, 0.0, 1.0)).cross(back).normalized()
     above = back.cross(right)
-    tall = math.tan(math.radians(fov) / 2.0)
+    tall = math.tan(math.radians(FIELD_OF_VIEW) / 2.0)
     distance = 1e-3
     for i in range(8):
         corner = Vector((upper if i >> axis & 1 else lower)[axis] for axis in range(3)) - center
@@ -167,27 +184,54 @@ def frame_camera(obj, aspect, fov=30.0):
         distance = max(distance, needed + corner.dot(back))
     position = center + 1.05 * distance * back
     return add_camera({"position": from_blender(position), "target": from_blender(center),
-                       "up": (0.0, 1.0, 0.0), "fov": fov})
+                       "up": (0.0, 1.0, 0.0), "vertical_fov_degrees": FIELD_OF_VIEW})
 
 
-def add_ground(ground):
-    """A diffuse plane at a height, as wide as anybody looks."""
-    mesh = bpy.data.meshes.new("Ground")
-    edge = 500.0
-    z = float(ground["height"])
-    mesh.from_pydata([(-edge, -edge, z), (edge, -edge, z), (edge, edge, z), (-edge, edge, z)],
-                     [], [(0, 1, 2, 3)])
-    material = bpy.data.materials.new("Ground")
+def diffuse(name, color):
+    material = bpy.data.materials.new(name)
     material.use_nodes = True
     tree = material.node_tree
     tree.nodes.clear()
     shader = tree.nodes.new("ShaderNodeBsdfDiffuse")
-    shader.inputs["Color"].default_value = tuple(float(v) for v in ground["color"]) + (1.0,)
+    shader.inputs["Color"].default_value = [float(v) for v in color] + [1.0]
     output = tree.nodes.new("ShaderNodeOutputMaterial")
     tree.links.new(shader.outputs["BSDF"], output.inputs["Surface"])
-    mesh.materials.append(material)
-    obj = bpy.data.objects.new("Ground", mesh)
+    return material
+
+
+def add_mesh(name, build, color):
+    """A diffuse object; build fills its bmesh."""
+    shape = bmesh.new()
+    build(shape)
+    mesh = bpy.data.meshes.new(name)
+    shape.to_mesh(mesh)
+    shape.free()
+    mesh.materials.append(diffuse(name, color))
+    obj = bpy.data.objects.new(name, mesh)
     bpy.context.scene.collection.objects.link(obj)
+    return obj
+
+
+def add_ground(height, color):
+    """A diffuse plane, as wide as anybody looks."""
+    obj = add_mesh("Ground", lambda m: bmesh.ops.create_grid(m, size=500.0), color)
+    obj.location.z = height
+    return obj
+
+
+def add_solid(solid):
+    """Boxes and spheres; other shapes come as meshes with the shot."""
+    builders = {"box": lambda m: bmesh.ops.create_cube(m, size=2.0),
+                "sphere": lambda m: bmesh.ops.create_icosphere(m, subdivisions=5, radius=1.0)}
+    if solid["shape"] not in builders:
+        return None
+    obj = add_mesh("Solid", builders[solid["shape"]], solid["albedo"])
+    size = solid["half_size"] if solid["shape"] == "box" else [solid["radius"]] * 3
+    turn = Quaternion([solid["rotation_w"]] + list(solid["rotation_xyz"])).to_matrix().to_4x4()
+    upright = Matrix.Rotation(math.radians(90.0), 4, "X")
+    local = Matrix.Translation(solid["translation"]) @ turn
+    local = local @ Matrix.Diagonal([s * solid["scale"] + solid["offset"] for s in size] + [1.0])
+    obj.matrix_world = upright @ local
     return obj
 
 
@@ -212,29 +256,31 @@ def set_cycles(max_bounces, samples):
 def setup(volume_path, setup=None, meta=None, samples=64):
     """Everything at once; gives the volume object.
 
-    setup is a dictionary with any of `material`, `camera`, `sun`, `sky`, `ground`, `max_bounces`
-    and `resolution`; what it does not say comes from the file and the defaults above. meta is the
-    metadata of the file for who has read it already."""
-    numbers = dict(DAYLIGHT)
-    numbers.update(setup or {})
+    setup is what `firn render --dump-setup` writes, or any part of it; what it does not say comes
+    from the metadata of the file and the defaults above. meta is that metadata, for who has read
+    it already."""
+    numbers = dict(DAYLIGHT, **(setup or {}))
+    image = dict(DAYLIGHT["image"], **numbers["image"])
     meta = dict(SNOW, **(meta if meta is not None else read_metadata(volume_path)))
     meta.update(numbers.get("material") or {})
     scene = bpy.context.scene
-    if "resolution" in numbers:
-        scene.render.resolution_x, scene.render.resolution_y = numbers["resolution"]
+    scene.render.resolution_x, scene.render.resolution_y = image["width"], image["height"]
     scene.render.resolution_percentage = 100
     obj = add_volume(volume_path, meta)
     obj.data.materials.append(snow_material(meta))
-    set_sky(numbers["sky"]["color"])
-    if numbers["sun"] is not None:
+    set_sky(numbers["sky"])
+    if max(numbers["sun"]["irradiance"]) > 0.0:
         add_sun(numbers["sun"])
-    if numbers.get("ground") is not None:
-        add_ground(numbers["ground"])
-    if numbers.get("camera") is not None:
+    ground = numbers.get("ground")
+    if ground is None:
+        add_ground(bounds(obj)[0].z, GROUND)
+    elif ground["present"]:
+        add_ground(ground["height"], ground["albedo"])
+    for solid in numbers["solids"]:
+        add_solid(solid)
+    if "camera" in numbers:
         add_camera(numbers["camera"])
     else:
-        if "ground" not in numbers:
-            add_ground({"height": bounds(obj)[0].z, "color": (0.2, 0.2, 0.22)})
-        frame_camera(obj, scene.render.resolution_x / scene.render.resolution_y)
-    set_cycles(int(numbers["max_bounces"]), samples)
+        frame_camera(obj, image["width"] / image["height"])
+    set_cycles(int(image["max_bounces"]), samples)
     return obj

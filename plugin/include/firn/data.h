@@ -45,6 +45,15 @@ typedef struct firn_collider_data {
     firn_surface_key surface[2];
 } firn_collider_data;
 
+/// The collider as it stands at the end of the interval.
+static inline firn_collider_def firn_collider_at_end(const firn_collider_data *data)
+{
+    firn_collider_def def = data->def;
+    if (data->key_count > 0)
+        def.pose = data->keys[data->key_count - 1].pose;
+    return def;
+}
+
 /// Particles with Houdini's names: P v id pscale mass Jp and more.
 typedef struct firn_particle_data {
     firn_points points;

@@ -1,0 +1,252 @@
+#define _POSIX_C_SOURCE 200809L
+#include "render_source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define VOLUME_NODE "render_volume"
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path), size = strlen(ending);
+    return length >= size && strcmp(path + length - size, ending) == 0;
+}
+
+// --- Opening -------------------------------------------------------------------------------------
+
+static firn_result add_solid(firn_graph *graph, size_t number, const char *path, firn_error *error)
+{
+    char name[64];
+    snprintf(name, sizeof name, "render_solid_%zu", number);
+    FIRN_TRY(firn_graph_add(graph, "collider", name, error));
+    FIRN_TRY(firn_graph_set_param(graph, name, "shape",
+                                  ends_with(path, ".vdb") ? "level_set" : "mesh", FIRN_LAYER_ALWAYS,
+                                  error));
+    return firn_graph_set_param(graph, name, "file", path, FIRN_LAYER_ALWAYS, error);
+}
+
+static firn_result open_cache(firn_render_source *source, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    snprintf(path, sizeof path, "%.4000s/resolved.firn", source->path);
+    FIRN_TRY(firn_graph_load(path, &source->shot, error));
+    return firn_manifest_read(source->path, &source->manifest, error);
+}
+
+firn_result firn_render_source_open(firn_render_source *source, const char *path, const char *grid,
+                                    const firn_words *solids, firn_error *error)
+{
+    memset(source, 0, sizeof *source);
+    source->path = path;
+    source->fps = 24.0f;
+    source->is_cache = is_folder(path);
+    snprintf(source->grid, sizeof source->grid, "%s", grid != NULL ? grid : "");
+    firn_vdb_reader_def reader = firn_vdb_reader_def_default();
+    FIRN_TRY(firn_vdb_reader_create(&reader, &source->reader, error));
+    if (source->is_cache)
+        FIRN_TRY(open_cache(source, error));
+    FIRN_TRY(firn_graph_create(&source->files, error));
+    FIRN_TRY(firn_graph_add(source->files, "read_volume", VOLUME_NODE, error));
+    FIRN_TRY(firn_graph_set_param(source->files, VOLUME_NODE, "grid", source->grid,
+                                  FIRN_LAYER_ALWAYS, error));
+    for (size_t i = 0; i < solids->count; i++)
+        FIRN_TRY(add_solid(source->files, i, solids->words[i], error));
+    return FIRN_OK;
+}
+
+void firn_render_source_close(firn_render_source *source)
+{
+    firn_graph_destroy(source->files);
+    firn_graph_destroy(source->shot);
+    firn_manifest_destroy(source->manifest);
+    firn_vdb_reader_destroy(source->reader);
+    memset(source, 0, sizeof *source);
+}
+
+// --- Frames --------------------------------------------------------------------------------------
+
+static const char *volume_of(const firn_render_source *source, const firn_cache_frame *frame)
+{
+    for (size_t i = 0; i < frame->file_count; i++) {
+        const firn_node_info *type = firn_graph_node_type(source->shot, frame->files[i].node);
+        if (type != NULL && strcmp(type->name, "write_volume") == 0)
+            return frame->files[i].name;
+    }
+    return NULL;
+}
+
+static firn_result find_volume(firn_render_source *source, firn_error *error)
+{
+    if (!source->is_cache)
+        return firn_path_of_frame(source->path, source->frame, source->volume,
+                                  sizeof source->volume, error);
+    firn_manifest_view view = firn_manifest_look(source->manifest);
+    const char *name = NULL;
+    for (size_t i = 0; i < view.frame_count && name == NULL; i++)
+        if (view.frames[i].frame == source->frame)
+            name = volume_of(source, &view.frames[i]);
+    if (name == NULL)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "the cache '%s' has no volume of frame %d",
+                         source->path, source->frame);
+    snprintf(source->volume, sizeof source->volume, "%.2000s/%.2000s", source->path, name);
+    return FIRN_OK;
+}
+
+static const char *meta_of(const firn_vdb_listing_view *file, const char *name)
+{
+    for (size_t i = 0; i < file->meta_count; i++)
+        if (strcmp(file->meta[i].name, name) == 0)
+            return file->meta[i].value;
+    return NULL;
+}
+
+bool firn_render_source_frames(firn_render_source *source, int *first, int *last)
+{
+    if (source->is_cache) {
+        firn_manifest_view view = firn_manifest_look(source->manifest);
+        if (view.frame_count == 0)
+            return false;
+        *first = view.frames[0].frame;
+        *last = view.frames[view.frame_count - 1].frame;
+        return true;
+    }
+    if (firn_path_has_frame(source->path))
+        return false;
+    firn_vdb_listing *listing = NULL;
+    *first = *last = 1;
+    if (firn_vdb_list(source->reader, source->path, NULL, &listing, NULL) != FIRN_OK)
+        return true;
+    firn_vdb_listing_view view = firn_vdb_listing_read(listing);
+    const char *frame = meta_of(&view, "frame");
+    if (frame != NULL && firn_read_int(frame, -1000000, 1000000, first))
+        *last = *first;
+    firn_vdb_listing_destroy(listing);
+    return true;
+}
+
+// --- What the file says --------------------------------------------------------------------------
+
+// Vectors come as "[0.9, 0.95, 1]".
+static firn_result set_from_meta(firn_render_def *def, const char *row, const char *value,
+                                 firn_error *error)
+{
+    char text[FIRN_TEXT_SIZE];
+    size_t size = 0;
+    for (; *value != '\0' && size + 1 < sizeof text; value++)
+        if (*value != '[' && *value != ']')
+            text[size++] = *value == ',' ? ' ' : *value;
+    text[size] = '\0';
+    const firn_param *param = firn_params_find(firn_render_params(), row);
+    return param != NULL ? firn_param_parse(param, def, text, error) : FIRN_OK;
+}
+
+static firn_result read_material(firn_render_source *source, const firn_vdb_listing_view *file,
+                                 firn_render_def *def, firn_error *error)
+{
+    const char *reference = meta_of(file, "density_ref_kg_m3"), *units, *value;
+    if (reference != NULL)
+        FIRN_TRY(set_from_meta(def, "reference_density", reference, error));
+    units = meta_of(file, "density_units");
+    source->relative = units == NULL || strcmp(units, "relative") == 0;
+    value = meta_of(file, "sigma_t_per_density");
+    double extinction;
+    if (value != NULL && firn_read_number(value, &extinction))
+        def->extinction =
+            (float)(source->relative ? extinction : extinction * (double)def->reference_density);
+    value = meta_of(file, "albedo");
+    if (value != NULL)
+        FIRN_TRY(set_from_meta(def, "albedo", value, error));
+    value = meta_of(file, "g");
+    return value != NULL ? set_from_meta(def, "anisotropy", value, error) : FIRN_OK;
+}
+
+static firn_result read_meta(firn_render_source *source, const firn_vdb_listing_view *file,
+                             firn_render_def *def, firn_error *error)
+{
+    static const char prefix[] = "render_";
+    double fps;
+    FIRN_TRY(read_material(source, file, def, error));
+    const char *value = meta_of(file, "fps");
+    if (value != NULL && firn_read_number(value, &fps) && fps > 0.0)
+        source->fps = (float)fps;
+    for (size_t i = 0; i < file->meta_count; i++)
+        if (strncmp(file->meta[i].name, prefix, sizeof prefix - 1) == 0)
+            FIRN_TRY(set_from_meta(def, file->meta[i].name + sizeof prefix - 1, file->meta[i].value,
+                                   error));
+    return FIRN_OK;
+}
+
+// Where the voxels of a foreign grid are; a turned one cannot be shown as it is.
+static firn_result read_place(firn_render_source *source, const firn_vdb_listing_view *file,
+                              firn_error *error)
+{
+    const char *name = source->grid[0] != '\0' ? source->grid : "density";
+    source->scene.offset = firn_vec(0.0f, 0.0f, 0.0f);
+    for (size_t i = 0; i < file->grid_count; i++) {
+        const firn_vdb_grid *grid = &file->grids[i];
+        bool named = strcmp(grid->name, name) == 0;
+        if (!grid->usable || (!named && (source->grid[0] != '\0' || file->grid_count > 1)))
+            continue;
+        if (!(fabsf(grid->map.rotation.w) > 0.999999f))
+            return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                             "the grid '%s' of '%s' is rotated; render it in its own space",
+                             grid->name, source->volume);
+        float half = 0.5f * grid->map.scale;
+        source->scene.offset = firn_sub(grid->map.translation, firn_vec(half, half, half));
+    }
+    return FIRN_OK;
+}
+
+static firn_result read_listing(firn_render_source *source, firn_render_def *def, firn_error *error)
+{
+    firn_vdb_listing *listing = NULL;
+    FIRN_TRY(firn_vdb_list(source->reader, source->volume, NULL, &listing, error));
+    firn_vdb_listing_view view = firn_vdb_listing_read(listing);
+    firn_result result = read_meta(source, &view, def, error);
+    if (result == FIRN_OK)
+        result = read_place(source, &view, error);
+    firn_vdb_listing_destroy(listing);
+    return result;
+}
+
+// --- A frame -------------------------------------------------------------------------------------
+
+static firn_result cook_solids(firn_render_source *source, firn_graph *graph, firn_error *error)
+{
+    for (size_t i = 0; graph != NULL && firn_graph_node(graph, i) != NULL; i++) {
+        const char *node = firn_graph_node(graph, i);
+        if (firn_graph_node_type(graph, node)->output != FIRN_KIND_COLLIDER ||
+            source->scene.solid_count == FIRN_SOLID_MAX)
+            continue;
+        const firn_data *data = NULL;
+        FIRN_TRY(firn_graph_cook(graph, node, source->frame, &data, error));
+        source->solids[source->scene.solid_count++] = firn_collider_at_end(data->collider);
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_render_source_load(firn_render_source *source, int frame, firn_render_def *def,
+                                    firn_error *error)
+{
+    const firn_data *data = NULL;
+    source->frame = frame;
+    FIRN_TRY(find_volume(source, error));
+    FIRN_TRY(read_listing(source, def, error));
+    FIRN_TRY(firn_graph_set_param(source->files, VOLUME_NODE, "file", source->volume,
+                                  FIRN_LAYER_ALWAYS, error));
+    source->scene.solid_count = 0;
+    source->scene.solids = source->solids;
+    FIRN_TRY(cook_solids(source, source->shot, error));
+    FIRN_TRY(cook_solids(source, source->files, error));
+    FIRN_TRY(firn_graph_cook(source->files, VOLUME_NODE, frame, &data, error));
+    source->scene.field = data->volume->field;
+    source->scene.fps = source->fps;
+    return FIRN_OK;
+}

@@ -1,0 +1,22 @@
+/// EXR files: radiance in and out.
+#ifndef FIRN_RENDER_EXR_H
+#define FIRN_RENDER_EXR_H
+
+#include "firn/base.h"
+
+typedef struct firn_exr_channel {
+    const char *name;
+    const float *values; // the first one
+    int stride;          // values from one pixel to the next
+    bool half;
+} firn_exr_channel;
+
+/// Writes scan lines, ZIP compressed; the file appears whole or not at all.
+firn_result firn_exr_write(const char *path, int width, int height,
+                           const firn_exr_channel *channels, int count, firn_error *error);
+
+/// Reads R, G and B of a file with scan lines; *rgb is released with firn_free.
+firn_result firn_exr_read(const char *path, int *width, int *height, float **rgb,
+                          firn_error *error);
+
+#endif

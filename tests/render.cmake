@@ -1,0 +1,7 @@
+# The path tracer: they see its private headers.
+function(firn_render_test name)
+    firn_test(${name} LIBRARIES firn_render ${ARGN})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/render/src)
+endfunction()
+firn_render_test(test_render_tracking SOURCES unit/render_tracking.c LABELS asan)
+firn_render_test(test_render_path SOURCES unit/render_path.c LABELS asan)
