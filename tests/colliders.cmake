@@ -1,5 +1,3 @@
-firn_core_test(unit_collider_shapes SOURCES unit/collider_shapes.c LABELS asan)
-firn_core_test(unit_colliders SOURCES unit/colliders.c LABELS asan)
-firn_core_test(unit_contact SOURCES unit/contact.c LABELS asan)
-firn_core_test(unit_flow SOURCES unit/flow.c LABELS asan)
-firn_core_test(unit_sdf SOURCES unit/sdf.c LABELS asan)
+foreach(part collider_motion collider_near collider_refusals collider_shapes colliders contact flow sdf)
+    firn_core_test(unit_${part} SOURCES unit/${part}.c LABELS asan)
+endforeach()

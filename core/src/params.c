@@ -374,10 +374,14 @@ static const char *skip_space(const char *at)
     return at;
 }
 
-/// Exactly count numbers, with spaces or one comma between them.
+/// Exactly count numbers, with spaces or one comma between them, bare or in brackets as scene
+/// files have them.
 static bool parse_numbers(const char *text, int count, double values[3])
 {
     const char *at = skip_space(text);
+    const bool brackets = count > 1 && *at == '[';
+    if (brackets)
+        at = skip_space(at + 1);
     for (int i = 0; i < count; i++) {
         const char *end = read_number(at, &values[i]);
         if (end == NULL)
@@ -388,6 +392,8 @@ static bool parse_numbers(const char *text, int count, double values[3])
         else if (i + 1 < count && at == end)
             return false;
     }
+    if (brackets)
+        return *at == ']' && *skip_space(at + 1) == '\0';
     return *at == '\0';
 }
 
@@ -423,7 +429,7 @@ firn_result firn_param_parse(const firn_param *param, void *settings, const char
         return firn_param_set(param, settings, values, error);
     char quoted[200];
     snprintf(quoted, sizeof quoted, "'%.100s'%s", text,
-             param->type == FIRN_VEC3 ? ", not three numbers" : "");
+             param->type == FIRN_VEC3 ? ", not three numbers such as 0,1,0" : "");
     return refuse(param, NULL, quoted, error);
 }
 

@@ -237,12 +237,19 @@ static void text_that_is_not_a_value_changes_nothing(void **state)
     static const struct {
         const char *name, *text;
     } bad[] = {
-        {"size", ""},        {"size", "0,02"},      {"size", "0.02x"},   {"size", "0.02 0.02"},
-        {"size", "nan"},     {"size", "inf"},       {"size", "0x1p-6"},  {"size", "1e"},
-        {"size", "."},       {"size", "--1"},       {"size", "0.0 2"},   {"wind", "1 2"},
-        {"wind", "1 2 3 4"}, {"wind", "1,,2,3"},    {"wind", "1-2-3"},   {"count", "99999999999"},
-        {"flag", "maybe"},   {"flag", ""},          {"kernel", "cubik"}, {"kernel", "linear|cubic"},
-        {"kernel", ""},      {"limit", "1e999999"},
+        {"size", ""},         {"size", "0,02"},
+        {"size", "0.02x"},    {"size", "0.02 0.02"},
+        {"size", "nan"},      {"size", "inf"},
+        {"size", "0x1p-6"},   {"size", "1e"},
+        {"size", "."},        {"size", "--1"},
+        {"size", "0.0 2"},    {"wind", "1 2"},
+        {"wind", "1 2 3 4"},  {"wind", "1,,2,3"},
+        {"wind", "1-2-3"},    {"count", "99999999999"},
+        {"flag", "maybe"},    {"flag", ""},
+        {"kernel", "cubik"},  {"kernel", "linear|cubic"},
+        {"kernel", ""},       {"limit", "1e999999"},
+        {"wind", "[1,2,3"},   {"wind", "1,2,3]"},
+        {"wind", "[1,2,3]]"}, {"size", "[1]"},
     };
     for (size_t i = 0; i < FIRN_COUNT(bad); i++) {
         settings s = defaults(), before = s;
@@ -254,12 +261,15 @@ static void text_that_is_not_a_value_changes_nothing(void **state)
     }
 }
 
-static void vectors_may_be_written_with_commas(void **state)
+static void vectors_may_be_written_with_commas_and_brackets(void **state)
 {
     (void)state;
-    settings s = defaults();
-    assert_int_equal(firn_param_parse(row("wind"), &s, "1,-2, 3.5", NULL), FIRN_OK);
-    assert_true(s.wind.x == 1.0f && s.wind.y == -2.0f && s.wind.z == 3.5f);
+    static const char *const forms[] = {"1,-2, 3.5", "1 -2 3.5", "[1,-2,3.5]", " [ 1, -2 3.5 ] "};
+    for (size_t i = 0; i < FIRN_COUNT(forms); i++) {
+        settings s = defaults();
+        assert_int_equal(firn_param_parse(row("wind"), &s, forms[i], NULL), FIRN_OK);
+        assert_true(s.wind.x == 1.0f && s.wind.y == -2.0f && s.wind.z == 3.5f);
+    }
 }
 
 static void a_locale_with_decimal_commas_changes_nothing(void **state)
@@ -421,7 +431,7 @@ int main(void)
         cmocka_unit_test(words_and_choices_give_themselves_back),
         cmocka_unit_test(text_is_as_short_as_the_type_allows),
         cmocka_unit_test(text_that_is_not_a_value_changes_nothing),
-        cmocka_unit_test(vectors_may_be_written_with_commas),
+        cmocka_unit_test(vectors_may_be_written_with_commas_and_brackets),
         cmocka_unit_test(a_locale_with_decimal_commas_changes_nothing),
         cmocka_unit_test(a_misspelled_name_finds_its_neighbor),
         cmocka_unit_test(swapped_letters_are_one_slip),
