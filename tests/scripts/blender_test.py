@@ -40,7 +40,7 @@ class Blender(unittest.TestCase):
     def run_blender(cls, *arguments, before=(), after=()):
         command = [*before, "blender", "--python-exit-code", "1", *arguments, "--",
                    str(cls.folder / "work"), *after]
-        outcome = subprocess.run(command, env=cls.environment, text=True, timeout=280,
+        outcome = subprocess.run(command, env=cls.environment, text=True, timeout=500,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         print("\n".join(line for line in outcome.stdout.splitlines()
                         if line.startswith("SPEED") or outcome.returncode), flush=True)

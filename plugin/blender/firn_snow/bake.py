@@ -75,6 +75,8 @@ class Job:
                 self.finish_process()
         except firn.FirnError as error:
             self.fail(error.node, error.message)
+        except ReferenceError:
+            self.fail("", "the scene was changed while it was read; bake again")
         return not self.done
 
     def step_inputs(self):
@@ -104,10 +106,10 @@ class Job:
             return
         particles = process.stats.get("particles")
         text = f"Frame {process.frame} of {self.last or self.end}"
+        text += f", {clock(process.seconds_left)} left"
         if particles:
-            text += f", {particles:,.0f} particles"
-        left = f"{process.fraction:.0%}, {clock(process.seconds_left)} left"
-        self.say(f"{text}, {left}", process.fraction)
+            text += f"\n{particles:,.0f} particles"
+        self.say(text, process.fraction)
         if len(process.frames_done) > self.seen:
             self.seen = len(process.frames_done)
             result.reload(self.tree)
@@ -236,7 +238,8 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
         tree = self.job.tree
         if tree is not None:
             context.window_manager.progress_update(int(100 * tree.progress))
-            context.workspace.status_text_set(f"Firn: {tree.progress_text}    Esc: stop")
+            text = tree.progress_text.replace("\n", ", ")
+            context.workspace.status_text_set(f"Firn: {text}, {tree.progress:.0%}    Esc: stop")
         state.redraw()
         if goes_on:
             return {"PASS_THROUGH"}

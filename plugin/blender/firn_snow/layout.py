@@ -1,6 +1,7 @@
 """Places nodes in columns, sources at the left, files at the right."""
 
 GAP_X, GAP_Y = 60, 40
+MOST = 4  # nodes in a column
 HEADER, LINE = 60, 24  # pixels of a node without rows, and of one row
 
 
@@ -48,16 +49,26 @@ def arrange(tree, made):
     others = [node for node in tree.nodes if node not in made]
     top = min((node.location.y - height_of(node) for node in others
                if hasattr(node, "firn_type")), default=2 * GAP_Y) - 2 * GAP_Y
-    columns = {}
+    by_depth = {}
     for node in made:
-        columns.setdefault(depth[node.name], []).append(node)
+        by_depth.setdefault(depth[node.name], []).append(node)
+    columns = [column for number in sorted(by_depth) for column in _split(by_depth[number])]
+    tallest = max(_column_height(column) for column in columns)
     x = 0
-    for number in sorted(columns):
-        column = columns[number]
-        total = sum(height_of(node) + GAP_Y for node in column) - GAP_Y
-        tallest = max(sum(height_of(n) + GAP_Y for n in c) - GAP_Y for c in columns.values())
-        y = top - (tallest - total) / 2
+    for column in columns:
+        y = top - (tallest - _column_height(column)) / 2
         for node in column:
             node.location = (x, y)
             y -= height_of(node) + GAP_Y
         x += max(node.width for node in column) + GAP_X
+
+
+def _column_height(column):
+    return sum(height_of(node) + GAP_Y for node in column) - GAP_Y
+
+
+def _split(column):
+    """Columns of a few nodes side by side, so that all are seen at once."""
+    count = -(-len(column) // MOST)
+    size = -(-len(column) // count)
+    return [column[i:i + size] for i in range(0, len(column), size)]

@@ -11,12 +11,11 @@ PREFIX = properties.PREFIX
 # What an artist reaches for first; the rest is under "More". Types that are not here show their
 # first rows.
 MAIN = {
-    "snow_source": "region file center radius half_size velocity particles_per_cell "
-                   "stiffness_noise crust_depth crust_stiffness",
-    "material": "preset density young_modulus hardening critical_compression critical_stretch",
+    "snow_source": "region file center radius half_size velocity mesh_voxel_size",
+    "material": "preset density young_modulus hardening",
     "collider": "shape file translation rotation half_size radius friction contact "
                 "mesh_voxel_size",
-    "solver": "preset cell_size gravity integrator dt_max",
+    "solver": "preset cell_size gravity",
     "rasterize": "voxel_size velocity compaction surface",
     "write_particles": "name format single_file",
     "write_volume": "name half density",
@@ -30,7 +29,7 @@ FROM_OBJECT = {
     "snow_source": "file object center",
 }
 # Shapes whose sizes are in use; the table of the core has no conditions for them.
-SHAPES = {"half_size": ("box",), "radius": ("sphere", "capsule")}
+SHAPES = {"half_size": ("box", "capsule"), "radius": ("sphere", "capsule")}
 
 _classes = []
 
@@ -232,8 +231,7 @@ class FirnNode:
             for number, line in enumerate(state.wrap(self.problem, width)):
                 box.label(text=line, icon="ERROR" if number == 0 else "BLANK1")
         if host.table(self.firn_type)["sequential"]:
-            text, icon = state.badge(self.id_data)
-            layout.label(text=text, icon=icon)
+            state.draw_badge(self.id_data, layout)
 
 
 def _is_quad(scene_object):

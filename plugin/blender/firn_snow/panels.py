@@ -33,8 +33,7 @@ class FIRN_PT_bake(FirnPanel, bpy.types.Panel):
 
     def draw(self, context):
         layout, tree = self.layout, self.tree_of(context)
-        text, icon = state.badge(tree)
-        layout.label(text=text, icon=icon)
+        state.draw_badge(tree, layout)
         if tree.problem:
             _message(layout, tree.problem, "ERROR", True)
         if tree.warning:
@@ -48,9 +47,9 @@ class FIRN_PT_bake(FirnPanel, bpy.types.Panel):
         column = layout.column()
         column.use_property_split = True
         column.prop(tree, "p_quality")
-        column.prop(tree, "use_scene_range")
+        layout.prop(tree, "use_scene_range")
         if not tree.use_scene_range:
-            row = column.row(align=True)
+            row = layout.row(align=True)
             row.prop(tree, "first_frame")
             row.prop(tree, "last_frame")
 

@@ -3,7 +3,7 @@
 import bpy
 from bpy.props import StringProperty
 
-from . import lookdev, result, state
+from . import lookdev, result, solids, state
 from .export import TreeOperator
 
 
@@ -29,6 +29,7 @@ class FIRN_OT_show(TreeOperator, bpy.types.Operator):
             return {"CANCELLED"}
         particles = result.show_particles(tree, context)
         particles.hide_render = volume is not None
+        solids.show(tree, context.scene)
         state.redraw()
         return {"FINISHED"}
 
@@ -60,14 +61,14 @@ def make_ready(tree, context):
     if not any(obj.type == "LIGHT" for obj in scene.objects):
         lookdev.add_sun(lookdev.DAYLIGHT["sun"])
     if scene.world is None or scene.world.name != "Sky":
-        lookdev.set_sky(lookdev.DAYLIGHT["sky"]["color"])
+        lookdev.set_sky(lookdev.DAYLIGHT["sky"])
     ground = _ground_height(tree)
     if ground is not None and not any(obj.name.startswith("Ground") for obj in scene.objects):
-        lookdev.add_ground({"height": ground, "color": (0.6, 0.62, 0.66)})
+        lookdev.add_ground(ground, lookdev.GROUND)
     if scene.camera is None:
         aspect = scene.render.resolution_x / scene.render.resolution_y
         lookdev.frame_camera(snow, aspect)
-    lookdev.set_cycles(lookdev.DAYLIGHT["max_bounces"], 64)
+    lookdev.set_cycles(lookdev.DAYLIGHT["image"]["max_bounces"], 64)
     scene.render.use_lock_interface = True
     scene.view_settings.view_transform = "Filmic"
 

@@ -111,6 +111,17 @@ def badge(tree):
     return text, icon
 
 
+def draw_badge(tree, layout):
+    """The badge, with a bar while a bake is running."""
+    text, icon = badge(tree)
+    for number, line in enumerate(text.splitlines()):
+        layout.label(text=line, icon=icon if number == 0 else "BLANK1")
+    if tree.progress_text:
+        row = layout.row()
+        row.enabled = False
+        row.prop(tree, "progress", slider=True, text="")
+
+
 def wrap(text, width):
     lines = []
     for part in text.splitlines():

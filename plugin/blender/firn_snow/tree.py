@@ -27,7 +27,7 @@ def _fields():
         name="Cache folder", subtype="DIR_PATH", default=_DEFAULTS["base"], update=_changed,
         description="Where caches go; // is the folder of the .blend file")
     fields["use_scene_range"] = BoolProperty(
-        name="Frames of the scene", default=True, update=_changed,
+        name="Scene Range", default=True, update=_changed,
         description="Simulate from the first to the last frame of the scene")
     fields["first_frame"] = IntProperty(name="First", default=1, update=_changed,
                                         description="Where the snow is in its initial state")
@@ -39,7 +39,8 @@ def _fields():
     fields["objects_changed"] = BoolProperty()
     fields["problem"] = StringProperty(options={"SKIP_SAVE"})
     fields["warning"] = StringProperty(options={"SKIP_SAVE"})
-    fields["progress"] = FloatProperty(options={"SKIP_SAVE"}, min=0, max=1)
+    fields["progress"] = FloatProperty(name="Progress", options={"SKIP_SAVE"}, min=0, max=1,
+                                       subtype="FACTOR")
     fields["progress_text"] = StringProperty(options={"SKIP_SAVE"})
     fields["particle_object"] = PointerProperty(type=bpy.types.Object, name="Particles")
     fields["volume_object"] = PointerProperty(type=bpy.types.Object, name="Volume")
