@@ -162,7 +162,7 @@ class Trees(Case):
         solver = tree.nodes["solver"]
         solver.keyframe_insert("p_gravity", frame=1)
         self.assertFalse(state.refresh(tree, self.scene))
-        self.assertIn("gravity", solver.problem)
+        self.assertIn("Gravity", solver.problem)
 
     def test_final_values_count_in_final_quality(self):
         tree = small_shot("final")

@@ -8,6 +8,7 @@ import traceback
 from pathlib import Path
 
 import bpy
+from mathutils import Euler
 
 sys.path.insert(0, str(Path(__file__).parent))
 from support import ARGUMENTS, WORK, enable
@@ -157,7 +158,7 @@ def steps():
     editor, view = area_of("NODE_EDITOR"), area_of("VIEW_3D")
     with override(view):
         bpy.ops.firn.show(tree=tree.name)
-    scene.frame_set(8)
+    scene.frame_set(min(10, scene.frame_end))
     tree.volume_object.hide_viewport = True
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     look_at(view, tree.particle_object)
@@ -204,6 +205,7 @@ def look_at(view, obj):
         other.select_set(False)
     obj.select_set(True)
     bpy.context.view_layer.objects.active = obj
+    view.spaces.active.region_3d.view_rotation = Euler((1.2, 0.0, -0.5)).to_quaternion()
     with override(view):
         bpy.ops.view3d.view_selected()
     obj.select_set(False)

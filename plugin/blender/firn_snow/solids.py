@@ -28,6 +28,7 @@ def show(tree, scene):
             continue
         obj = bpy.data.objects.new(f"{tree.name} {node.name}", mesh)
         obj.hide_select = True
+        obj.display_type = "WIRE"  # they must not hide the snow
         collection.objects.link(obj)
         _place(tree, node, obj, scene)
 
