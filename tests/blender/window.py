@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from support import ARGUMENTS, WORK, enable
 
 PICTURES = Path(ARGUMENTS[1])
-LIMIT = 400  # s
+SLOW = bool(os.environ.get("FIRN_SLOW"))
+LIMIT = 1000 if SLOW else 400  # s
 enable()
 from firn_snow import bake, result, state  # noqa: E402
 
@@ -48,7 +49,7 @@ def shoot(name):
     path = str(PICTURES / f"{name}.png")
     redraw()
     bpy.ops.screen.screenshot(filepath=path)
-    subprocess.run(["convert", path, "-colors", "128", "-strip", path], check=True)
+    subprocess.run(["convert", path, "-colors", "64", "-strip", path], check=True)
     assert os.path.getsize(path) < 300_000, f"{name} is too large"
 
 
@@ -94,7 +95,9 @@ def frame_nodes():
         bpy.ops.node.view_all()
     yield 0.8
     with override(editor):
-        bpy.ops.view2d.zoom_in(zoomfacx=0.3, zoomfacy=0.3)
+        bpy.ops.node.select_all(action="DESELECT")
+        for _ in range(2):
+            bpy.ops.view2d.zoom_in(zoomfacx=0.2, zoomfacy=0.2)
     yield 0.8
 
 
@@ -109,7 +112,8 @@ def steps():
     tree = editor.spaces.active.node_tree
     assert tree is not None and len(tree.nodes) == 8
     scene.frame_end = 400
-    tree.nodes["solver"].p_cell_size = tree.nodes["volume"].p_voxel_size = 0.04
+    cell = 0.025 if SLOW else 0.04
+    tree.nodes["solver"].p_cell_size = tree.nodes["volume"].p_voxel_size = cell
     editor.spaces.active.show_region_ui = True
     yield from maximize(editor)
     editor = area_of("NODE_EDITOR")
@@ -179,12 +183,11 @@ def steps():
 
 def render(tree):
     """A picture of the shot; a good one takes minutes and is made on demand."""
-    good = bool(os.environ.get("FIRN_SLOW"))
     with override(area_of("VIEW_3D")):
         bpy.ops.firn.render_ready(tree=tree.name)
     scene = bpy.context.scene
-    scene.render.resolution_x, scene.render.resolution_y = (640, 360) if good else (96, 54)
-    scene.cycles.samples, scene.cycles.time_limit = (96, 240) if good else (4, 10)
+    scene.render.resolution_x, scene.render.resolution_y = (640, 360) if SLOW else (96, 54)
+    scene.cycles.samples, scene.cycles.time_limit = (96, 240) if SLOW else (4, 10)
     scene.render.filepath = str(PICTURES / "blender_render.png")
     bpy.ops.render.render(write_still=True)
 

@@ -58,7 +58,7 @@ class Job:
     def say(self, text, fraction):
         tree = self.tree
         if tree is not None:
-            tree.progress_text, tree.progress = text, fraction
+            tree.progress_text, tree.progress = text, 100.0 * fraction
 
     def step(self):
         """Does a little; False when there is nothing left to do."""
@@ -237,9 +237,9 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
         goes_on = self.job.step()
         tree = self.job.tree
         if tree is not None:
-            context.window_manager.progress_update(int(100 * tree.progress))
+            context.window_manager.progress_update(int(tree.progress))
             text = tree.progress_text.replace("\n", ", ")
-            context.workspace.status_text_set(f"Firn: {text}, {tree.progress:.0%}    Esc: stop")
+            context.workspace.status_text_set(f"Firn: {text}, {tree.progress:.0f}%    Esc: stop")
         state.redraw()
         if goes_on:
             return {"PASS_THROUGH"}

@@ -39,8 +39,8 @@ def _fields():
     fields["objects_changed"] = BoolProperty()
     fields["problem"] = StringProperty(options={"SKIP_SAVE"})
     fields["warning"] = StringProperty(options={"SKIP_SAVE"})
-    fields["progress"] = FloatProperty(name="Progress", options={"SKIP_SAVE"}, min=0, max=1,
-                                       subtype="FACTOR")
+    fields["progress"] = FloatProperty(name="Progress", options={"SKIP_SAVE"}, min=0, max=100,
+                                       subtype="PERCENTAGE", precision=0)
     fields["progress_text"] = StringProperty(options={"SKIP_SAVE"})
     fields["particle_object"] = PointerProperty(type=bpy.types.Object, name="Particles")
     fields["volume_object"] = PointerProperty(type=bpy.types.Object, name="Volume")
