@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 ZIP, ROOT, PICTURES = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
@@ -47,6 +48,18 @@ class Blender(unittest.TestCase):
         if outcome.returncode != 0:
             raise AssertionError(f"Blender ended with {outcome.returncode}")
         return outcome.stdout
+
+    def test_0_the_same_files_give_the_same_zip(self):
+        with zipfile.ZipFile(ZIP) as archive:
+            names = archive.namelist()
+            natives = [ZIP.parent / Path(name).name for name in names if "/lib/" in name]
+        self.assertEqual(names, sorted(names))
+        self.assertLessEqual({"firn_snow/__init__.py", "firn_snow/firn/capi.py",
+                              "firn_snow/lookdev.py", "firn_snow/LICENSE"}, set(names))
+        again = self.folder / "again.zip"
+        subprocess.run([sys.executable, ROOT / "plugin/blender/make_addon.py", again, *natives],
+                       check=True)
+        self.assertEqual(again.read_bytes(), ZIP.read_bytes())
 
     def test_1_without_a_window(self):
         said = self.run_blender("-b", "--factory-startup", "-P", str(SCRIPTS / "headless.py"))

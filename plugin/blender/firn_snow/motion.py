@@ -1,5 +1,4 @@
-"""Keyframes of node values. Blender does not evaluate them for nodes of add-ons, so it is done here.
-"""
+"""Keyframes of node values, which Blender does not evaluate for nodes of add-ons."""
 
 _INTERPOLATIONS = {"constant": "CONSTANT", "linear": "LINEAR", "smooth": "BEZIER"}
 

@@ -1,4 +1,4 @@
-"""The cache in the viewport: a point cloud and a volume sequence, Firn's Y-up data turned upright."""
+"""The cache in the viewport: a point cloud and a volume sequence, turned upright."""
 
 import math
 import os

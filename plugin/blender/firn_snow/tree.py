@@ -56,6 +56,8 @@ class FirnTree:
 
     def update(self):
         """Links of another kind are taken out; the badge follows."""
+        if self.users == 0:
+            self.use_fake_user = True  # editors do not count: the file would lose the tree
         for link in list(self.links):
             if not _fits(link):
                 self.links.remove(link)
