@@ -4,7 +4,9 @@
 
 #include "firn/file.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CHECKPOINT_VERSION = 1 };
@@ -19,6 +21,7 @@ typedef struct checkpoint_header {
     uint64_t total_size; // bytes of the whole checkpoint
     uint64_t layout;     // hash of the channel layout
     uint64_t checksum;   // of everything else
+    char program[16];    // version of Firn
     // What the simulation must share.
     float cell_size;
     int32_t kernel, transfer, integrator;
@@ -40,6 +43,7 @@ typedef struct saved_block {
 /// How far a source has come.
 typedef struct saved_source {
     double begun, emitted;
+    double shift[3];
     int32_t started, alive;
 } saved_source;
 
@@ -73,6 +77,7 @@ static checkpoint_header make_header(const firn_sim *sim)
     memcpy(h.magic, checkpoint_magic, sizeof h.magic);
     h.version = CHECKPOINT_VERSION;
     h.header_size = sizeof h;
+    memcpy(h.program, FIRN_VERSION, sizeof FIRN_VERSION);
     h.layout = layout_hash(sim);
     h.cell_size = sim->def.cell_size;
     h.kernel = sim->def.kernel;
@@ -112,6 +117,7 @@ static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
         memset(&saved, 0, sizeof saved);
         saved.begun = sources[i].begun;
         saved.emitted = sources[i].emitted;
+        memcpy(saved.shift, sources[i].shift, sizeof saved.shift);
         saved.started = sources[i].started;
         saved.alive = sources[i].alive;
         sink(user, &saved, sizeof saved);
@@ -314,6 +320,7 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
         memcpy(&saved, take(&c, sizeof saved), sizeof saved);
         sources[i].begun = saved.begun;
         sources[i].emitted = saved.emitted;
+        memcpy(sources[i].shift, saved.shift, sizeof saved.shift);
         sources[i].started = saved.started != 0;
         if (sources[i].alive && saved.alive == 0) {
             firn_source_close(&sources[i]);
@@ -381,4 +388,39 @@ firn_result firn_sim_load(firn_sim *sim, const char *path, firn_error *error)
     firn_result result = load(sim, c, error);
     firn_free(bytes);
     return result;
+}
+
+firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info, firn_error *error)
+{
+    checkpoint_header h;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return firn_fail_errno(error, errno, "open", path);
+    bool fits = fread(&h, sizeof h, 1, file) == 1 && fseek(file, 0, SEEK_END) == 0;
+    size_t size = fits ? (size_t)ftell(file) : 0;
+    fclose(file);
+    if (!fits || memcmp(h.magic, checkpoint_magic, sizeof h.magic) != 0)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is not a checkpoint of Firn", path);
+    if (h.version != CHECKPOINT_VERSION || h.header_size != sizeof h)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "%s was written by another version of Firn (format %u, this one reads %d)",
+                         path, h.version, CHECKPOINT_VERSION);
+    if (h.total_size != size)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: %zu bytes found, %llu expected",
+                         path, size, (unsigned long long)h.total_size);
+    *info = (firn_checkpoint_info){.format = (int)h.version,
+                                   .time = h.time,
+                                   .substep = h.substep,
+                                   .particles = h.count,
+                                   .blocks = h.block_count,
+                                   .bytes = size,
+                                   .checksum = h.checksum,
+                                   .cell_size = h.cell_size,
+                                   .kernel = h.kernel,
+                                   .transfer = h.transfer,
+                                   .integrator = h.integrator,
+                                   .material_count = h.material_count,
+                                   .source_count = h.source_count};
+    memcpy(info->program, h.program, sizeof info->program - 1);
+    return FIRN_OK;
 }

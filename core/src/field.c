@@ -21,7 +21,7 @@ static const firn_param field_params[] = {
      "One unit of the kernel, a voxel at least; 0 takes the larger of voxel and cell"},
     {ROW(anisotropy), FIRN_FLOAT, {1}, 1, 16, "",
      "Kernels get flat along surfaces: longest axis over shortest. 1: all are round"},
-    {ROW(edge), FIRN_FLOAT, {0}, 0, 8, "voxels",
+    {ROW(edge), FIRN_FLOAT, {1}, 0, 8, "voxels",
      "Width of the boundary of the snow; 0 leaves it as wide as the kernel"},
     {ROW(clip), FIRN_FLOAT, {0}, 0, 1000, "kg/m^3", "Thinner voxels are left out, with their mass"},
     {ROW(velocity), FIRN_BOOL, {1}, 0, 1, "", "Also make the velocity"},

@@ -1,32 +1,29 @@
 /// Grid to particles: velocities, deformation, contact and positions, method.md (11)-(16).
 #include "isa.h"
-#include "lanes.h"
-#include "stencil.h"
+#include "tile.h"
 
-/// What a group of particles takes from the grid, one node for each particle.
-typedef struct firn_takings {
-    float value[FIRN_LANES][4];
-    float gradient[3][FIRN_LANES][4]; // a column for each axis
-    float old[FIRN_LANES][4];
-} firn_takings;
+/// firn_block_limits of each lane.
+typedef struct firn_lane_limits {
+    firn_fx speed2, wave2;
+    firn_fx3 low, high; // cells, of the positions
+} firn_lane_limits;
 
-static inline firn_block_limits no_limits(void)
+/// What the limits need to know of a group.
+typedef struct firn_group {
+    firn_fx3 u, v;
+    firn_fx jp;
+} firn_group;
+
+static inline void widen(firn_lane_limits *limits, const firn_pass *pass, size_t first, int n,
+                         const firn_group *group)
 {
-    return (firn_block_limits){.speed2 = 0.0f, .wave2 = 0.0f, .low = 0.0f, .high = 0.0f};
-}
-
-static inline void widen(firn_block_limits *limits, firn_block_limits other)
-{
-    limits->speed2 = limits->speed2 > other.speed2 ? limits->speed2 : other.speed2;
-    limits->wave2 = limits->wave2 > other.wave2 ? limits->wave2 : other.wave2;
-    limits->low = limits->low < other.low ? limits->low : other.low;
-    limits->high = limits->high > other.high ? limits->high : other.high;
-}
-
-static inline firn_block_limits group_limits(const firn_pass *pass, size_t first, int n)
-{
-    firn_fx3 u = vector_load(pass, FIRN_U, first, n), v = vector_load(pass, FIRN_V, first, n);
-    firn_snow_moduli moduli = moduli_load(pass, first, n);
+    firn_fx3 u = group->u, v = group->v;
+    if (n < FIRN_LANES) {
+        // Lanes past the end stand where the first one does.
+        firn_fx3 first_u = {firn_fx_set(u.x[0]), firn_fx_set(u.y[0]), firn_fx_set(u.z[0])};
+        u = firn_fx3_select(lanes_below(n), u, first_u);
+    }
+    firn_snow_moduli moduli = moduli_of(pass, first, n, group->jp);
     firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 1.0f);
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
     // A velocity or place that is no number counts as infinitely fast: comparisons would lose it.
@@ -35,32 +32,53 @@ static inline firn_block_limits group_limits(const firn_pass *pass, size_t first
     speed2 = firn_fx_select(size2 < INFINITY, speed2, firn_fx_set(INFINITY));
     // c^2 = (lambda + 2 mu) / rho of the hardened snow, method.md (17); volume changes cancel.
     firn_fx wave2 = (moduli.lambda + 2.0f * moduli.mu) * volume / mass;
-    return (firn_block_limits){
-        .speed2 = firn_fx_max_lane(speed2),
-        .wave2 = firn_fx_max_lane(wave2),
-        .low = firn_fx_min_lane(firn_fx_min(u.x, firn_fx_min(u.y, u.z))),
-        .high = firn_fx_max_lane(firn_fx_max(u.x, firn_fx_max(u.y, u.z))),
-    };
+    limits->speed2 = firn_fx_max(limits->speed2, speed2);
+    limits->wave2 = firn_fx_max(limits->wave2, wave2);
+    limits->low.x = firn_fx_min(limits->low.x, u.x);
+    limits->low.y = firn_fx_min(limits->low.y, u.y);
+    limits->low.z = firn_fx_min(limits->low.z, u.z);
+    limits->high.x = firn_fx_max(limits->high.x, u.x);
+    limits->high.y = firn_fx_max(limits->high.y, u.y);
+    limits->high.z = firn_fx_max(limits->high.z, u.z);
+}
+
+static inline firn_lane_limits no_limits(void)
+{
+    firn_fx zero = {0}, far = firn_fx_set(INFINITY);
+    return (firn_lane_limits){zero, zero, {far, far, far}, {-far, -far, -far}};
+}
+
+static firn_block_limits finish_limits(const firn_lane_limits *lanes, const firn_block *block)
+{
+    const int8_t *low = block->low, *high = block->high;
+    firn_fx past_low =
+        firn_fx_min(lanes->low.x - (float)low[0],
+                    firn_fx_min(lanes->low.y - (float)low[1], lanes->low.z - (float)low[2]));
+    firn_fx past_high =
+        firn_fx_max(lanes->high.x - (float)high[0],
+                    firn_fx_max(lanes->high.y - (float)high[1], lanes->high.z - (float)high[2]));
+    return (firn_block_limits){.speed2 = firn_fx_max_lane(lanes->speed2),
+                               .wave2 = firn_fx_max_lane(lanes->wave2),
+                               .low = firn_fx_min_lane(past_low),
+                               .high = firn_fx_max_lane(past_high)};
 }
 
 void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits)
 {
-    *limits = no_limits();
+    firn_lane_limits lanes = no_limits();
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        widen(limits, group_limits(pass, first, n));
+        const firn_group group = {vector_load(pass, FIRN_U, first, n),
+                                  vector_load(pass, FIRN_V, first, n),
+                                  channel_load(pass, FIRN_JP, first, n, 1.0f)};
+        widen(&lanes, pass, first, n, &group);
     }
+    *limits = finish_limits(&lanes, block);
 }
 
-FIRN_INLINE firn_fm3 gradient_of(firn_takings *takings)
-{
-    firn_fx3 x = lanes_from_nodes(takings->gradient[0]), y = lanes_from_nodes(takings->gradient[1]),
-             z = lanes_from_nodes(takings->gradient[2]);
-    return (firn_fm3){{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
-}
-
-// F_E and J_P, method.md (12) and (13).
-FIRN_INLINE void update_deformation(const firn_pass *pass, size_t first, int n, firn_fm3 gradient)
+// F_E and J_P, method.md (12) and (13); gives the new J_P.
+FIRN_INLINE firn_fx update_deformation(const firn_pass *pass, size_t first, int n,
+                                       firn_fm3 gradient)
 {
     const firn_materials *m = pass->materials;
     firn_snow_limits limits = {1.0f - material_load(pass, m->compression, first, n),
@@ -74,16 +92,17 @@ FIRN_INLINE void update_deformation(const firn_pass *pass, size_t first, int n, 
     firn_snow_return_map(&f, &jp, &limits);
     matrix_store(pass, FIRN_F, first, n, f);
     lanes_store(firn_channel_of(pass->particles, FIRN_JP) + first, jp, n);
+    return jp;
 }
 
 // PIC with APIC's affine part, or the blend of FLIP and PIC, method.md (14).
 FIRN_INLINE firn_fx3 new_velocity(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
-                                  firn_takings *takings)
+                                  const firn_columns *fresh, const firn_columns *before)
 {
-    firn_fx3 pic = lanes_from_nodes(takings->value);
+    firn_fx3 pic = value_of(fresh);
     if (scheme != FIRN_SCHEME_FLIP)
         return pic;
-    firn_fx3 old = lanes_from_nodes(takings->old), v = vector_load(pass, FIRN_V, first, n);
+    firn_fx3 old = value_of(before), v = vector_load(pass, FIRN_V, first, n);
     float share = pass->flip_share;
     return (firn_fx3){pic.x + share * (v.x - old.x), pic.y + share * (v.y - old.y),
                       pic.z + share * (v.z - old.z)};
@@ -122,16 +141,60 @@ static void touch_particles(const firn_pass *pass, const firn_block *block, cons
     }
 }
 
-FIRN_INLINE void move_particles(const firn_pass *pass, const firn_block *block,
-                                firn_block_limits *limits)
+// Moves a group with its velocities, method.md (16).
+FIRN_INLINE void move_group(const firn_pass *pass, size_t first, int n, firn_group *group,
+                            firn_lane_limits *limits)
 {
-    float cells = pass->dt / pass->grid->cell_size;
+    firn_fx cells = firn_fx_set(pass->dt / pass->grid->cell_size);
+    group->u = firn_fx3_add_scaled(group->u, cells, group->v);
+    store_vector(pass, FIRN_U, first, n, group->u);
+    widen(limits, pass, first, n, group);
+}
+
+FIRN_INLINE firn_group group_to_particles(const firn_pass *pass, size_t first, int n,
+                                          firn_scheme scheme, int order, const float *fresh,
+                                          const float *old)
+{
+    const firn_slopes slopes =
+        scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
+    _Alignas(64) firn_stencils st;
+    _Alignas(64) firn_columns now, before;
+    firn_group group = {.u = vector_load(pass, FIRN_U, first, n)};
+    make_stencils(&st, group.u, order, slopes, 1.0f / pass->grid->cell_size);
+    gather_group(fresh, &st, n, order, slopes, &now);
+    if (scheme == FIRN_SCHEME_FLIP)
+        gather_values(old, &st, n, order, &before);
+    firn_fm3 gradient = gradient_of(&now, &st, slopes);
+    if (scheme != FIRN_SCHEME_FLIP)
+        matrix_store(pass, FIRN_C, first, n, gradient);
+    group.jp = update_deformation(pass, first, n, gradient);
+    group.v = new_velocity(pass, first, n, scheme, &now, &before);
+    store_vector(pass, FIRN_V, first, n, group.v);
+    return group;
+}
+
+// Colliders that particles of the block may meet in this substep.
+static void near_block(const firn_pass *pass, const firn_block *block, firn_near *near)
+{
+    float h = pass->grid->cell_size, center = 2.0f + (float)firn_grid_shift(pass->grid);
+    firn_colliders_near(pass->colliders,
+                        firn_vec(h * ((float)(4 * block->coord.x) + center),
+                                 h * ((float)(4 * block->coord.y) + center),
+                                 h * ((float)(4 * block->coord.z) + center)),
+                        FIRN_BLOCK_REACH * h, near);
+}
+
+// Contact, and then the moves that waited for it.
+static void touch_and_move(const firn_pass *pass, const firn_block *block, const firn_near *near,
+                           firn_lane_limits *limits)
+{
+    touch_particles(pass, block, near);
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        firn_fx3 u = vector_load(pass, FIRN_U, first, n), v = vector_load(pass, FIRN_V, first, n);
-        u = (firn_fx3){u.x + cells * v.x, u.y + cells * v.y, u.z + cells * v.z};
-        store_vector(pass, FIRN_U, first, n, u);
-        widen(limits, group_limits(pass, first, n));
+        firn_group group = {vector_load(pass, FIRN_U, first, n),
+                            vector_load(pass, FIRN_V, first, n),
+                            channel_load(pass, FIRN_JP, first, n, 1.0f)};
+        move_group(pass, first, n, &group, limits);
     }
 }
 
@@ -139,38 +202,25 @@ FIRN_INLINE void block_to_particles(const firn_pass *pass, const firn_block *blo
                                     firn_scheme scheme, int order, firn_block_limits *limits)
 {
     _Alignas(64) float fresh[TILE_FLOATS], old[TILE_FLOATS];
-    tile_load(pass->grid, FIRN_NODE_VELOCITY, block, fresh);
+    for (size_t first = block->begin; first < block->begin + AHEAD; first += FIRN_LANES)
+        particles_prefetch(pass, first, scheme);
+    firn_tile_box box = tile_box(pass, block, order);
+    tile_load(pass->grid, FIRN_NODE_VELOCITY, block, fresh, box);
     if (scheme == FIRN_SCHEME_FLIP)
-        tile_load(pass->grid, FIRN_NODE_OLD, block, old);
+        tile_load(pass->grid, FIRN_NODE_OLD, block, old, box);
+    firn_near near;
+    near_block(pass, block, &near);
+    firn_lane_limits lanes = no_limits();
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        _Alignas(64) firn_stencils st;
-        _Alignas(64) firn_takings takings;
-        make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, scheme != FIRN_SCHEME_FLIP,
-                      1.0f / pass->grid->cell_size);
-        for (int l = 0; l < n; l++) {
-            gather(fresh, &st, l, order, takings.value[l], takings.gradient[0][l],
-                   takings.gradient[1][l], takings.gradient[2][l]);
-            if (scheme == FIRN_SCHEME_FLIP)
-                gather_value(old, &st, l, order, takings.old[l]);
-        }
-        firn_fm3 gradient = gradient_of(&takings);
-        store_vector(pass, FIRN_V, first, n, new_velocity(pass, first, n, scheme, &takings));
-        if (scheme != FIRN_SCHEME_FLIP)
-            matrix_store(pass, FIRN_C, first, n, gradient);
-        update_deformation(pass, first, n, gradient);
+        particles_prefetch(pass, first + AHEAD, scheme);
+        firn_group group = group_to_particles(pass, first, n, scheme, order, fresh, old);
+        if (near.count == 0)
+            move_group(pass, first, n, &group, &lanes);
     }
-    firn_near near;
-    float h = pass->grid->cell_size, center = 2.0f + (float)firn_grid_shift(pass->grid);
-    firn_colliders_near(pass->colliders,
-                        firn_vec(h * ((float)(4 * block->coord.x) + center),
-                                 h * ((float)(4 * block->coord.y) + center),
-                                 h * ((float)(4 * block->coord.z) + center)),
-                        FIRN_BLOCK_REACH * h, &near);
     if (near.count > 0)
-        touch_particles(pass, block, &near);
-    *limits = no_limits();
-    move_particles(pass, block, limits);
+        touch_and_move(pass, block, &near, &lanes);
+    *limits = finish_limits(&lanes, block);
 }
 
 void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
@@ -193,21 +243,21 @@ void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
 FIRN_INLINE void block_volumes(const firn_pass *pass, const firn_block *block, int order)
 {
     _Alignas(64) float tile[TILE_FLOATS];
-    tile_load(pass->grid, FIRN_NODE_VELOCITY, block, tile);
+    tile_load(pass->grid, FIRN_NODE_VELOCITY, block, tile, tile_box(pass, block, order));
     float h = pass->grid->cell_size;
     float *volume = firn_channel_of(pass->particles, FIRN_VOLUME);
     const float *mass = firn_channel_of(pass->particles, FIRN_MASS);
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         _Alignas(64) firn_stencils st;
-        make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, false, 1.0f / h);
-        for (int l = 0; l < n; l++) {
-            float value[4];
-            if (volume[first + (size_t)l] > 0.0f)
-                continue;
-            gather_value(tile, &st, l, order, value);
-            volume[first + (size_t)l] = mass[first + (size_t)l] / value[3] * h * h * h;
-        }
+        _Alignas(64) firn_columns columns;
+        make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, FIRN_SLOPES_GRADIENTS,
+                      1.0f / h);
+        gather_values(tile, &st, n, order, &columns);
+        for (int l = 0; l < n; l++)
+            if (!(volume[first + (size_t)l] > 0.0f))
+                volume[first + (size_t)l] =
+                    mass[first + (size_t)l] / columns.node[l][3] * h * h * h;
     }
 }
 

@@ -1,7 +1,8 @@
 /// The sparse background grid: blocks of 4^3 nodes, present only where particles reach.
 ///
 /// A particle belongs to the block of the first node of its kernel. It may drift by a cell before
-/// it is sorted again, so its kernel touches nodes -1 to 7 of its block: the block's tile.
+/// it is sorted again, so its kernel touches nodes -1 to 7 of its block: the block's tile. Only
+/// what its particles can reach in this way is there: a lone grain of spray needs 8 blocks of 27.
 #ifndef FIRN_GRID_H
 #define FIRN_GRID_H
 
@@ -36,7 +37,9 @@ typedef enum firn_node_field {
 typedef struct firn_block {
     firn_coord coord;    // in blocks
     uint32_t begin, end; // its particles
-    int32_t near[27];    // node blocks around it: (x+1)*9 + (y+1)*3 + (z+1)
+    int32_t near[27];    // node blocks around it: (x+1)*9 + (y+1)*3 + (z+1); -1: out of reach
+    int8_t low[3];       // cells: positions from low to below high, all axes,
+    int8_t high[3];      // have their kernels in the blocks that are there
 } firn_block;
 
 /// Keys of blocks to numbers, open addressing.

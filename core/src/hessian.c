@@ -1,7 +1,6 @@
 /// The stress Hessian of the semi-implicit step as a matrix-free product, method.md (18)-(20).
 #include "isa.h"
-#include "lanes.h"
-#include "stencil.h"
+#include "tile.h"
 
 void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block)
 {
@@ -20,49 +19,46 @@ FIRN_INLINE firn_fm3 group_product(const firn_pass *pass, size_t first, int n, f
     firn_fx e[FIRN_CACHE_CHANNELS];
     for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
         e[c] = lanes_load(pass->cache[c] + first, n, 0.0f);
-    firn_snow_moduli moduli = moduli_load(pass, first, n);
+    firn_snow_moduli moduli =
+        moduli_of(pass, first, n, channel_load(pass, FIRN_JP, first, n, 1.0f));
     firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
     moduli = (firn_snow_moduli){volume * moduli.mu, volume * moduli.lambda};
     firn_fs3 strain = {e[0], e[1], e[2], e[3], e[4], e[5]};
     return firn_snow_hessian(strain, moduli, gradient);
 }
 
-FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, bool moments,
+FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, firn_slopes slopes,
                                int order)
 {
     _Alignas(64) float in[TILE_FLOATS], out[TILE_FLOATS];
-    tile_load(pass->grid, pass->input, block, in);
-    memset(out, 0, sizeof out);
+    firn_tile_box box = tile_box(pass, block, order);
+    firn_fx zero = {0};
+    tile_load(pass->grid, pass->input, block, in, box);
+    tile_clear(out, box);
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         _Alignas(64) firn_stencils st;
-        _Alignas(64) float value[FIRN_LANES][4], column[3][FIRN_LANES][4];
-        make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, moments,
+        _Alignas(64) firn_columns columns;
+        make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, slopes,
                       1.0f / pass->grid->cell_size);
-        for (int l = 0; l < n; l++)
-            gather(in, &st, l, order, value[l], column[0][l], column[1][l], column[2][l]);
-        firn_fx3 x = lanes_from_nodes(column[0]), y = lanes_from_nodes(column[1]),
-                 z = lanes_from_nodes(column[2]);
-        firn_fm3 k = group_product(pass, first, n,
-                                   (firn_fm3){{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}});
-        for (int c = 0; c < 3; c++)
-            nodes_from_lanes(column[c], k.m[c], k.m[3 + c], k.m[6 + c], (firn_fx){0});
-        for (int l = 0; l < n; l++)
-            scatter(out, &st, l, order, (firn_node){0}, node_load(column[0][l]),
-                    node_load(column[1][l]), node_load(column[2][l]));
+        gather_group(in, &st, n, order, slopes, &columns);
+        firn_fm3 k = group_product(pass, first, n, gradient_of(&columns, &st, slopes));
+        columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero, k);
+        scatter_group(out, &st, &columns, n, order,
+                      slopes == FIRN_SLOPES_MOMENTS ? SCATTER_MOMENTS : SCATTER_GRADIENTS);
     }
-    tile_add(pass->grid, pass->output, block, out);
+    tile_add(pass->grid, pass->output, block, out, box);
 }
 
 void FIRN_KERNEL(apply_hessian)(const firn_pass *pass, const firn_block *block)
 {
     bool quadratic = pass->grid->order == 3, moments = pass->scheme != FIRN_SCHEME_FLIP;
     if (quadratic && moments)
-        block_hessian(pass, block, true, 3);
+        block_hessian(pass, block, FIRN_SLOPES_MOMENTS, 3);
     else if (quadratic)
-        block_hessian(pass, block, false, 3);
+        block_hessian(pass, block, FIRN_SLOPES_GRADIENTS, 3);
     else if (moments)
-        block_hessian(pass, block, true, 4);
+        block_hessian(pass, block, FIRN_SLOPES_MOMENTS, 4);
     else
-        block_hessian(pass, block, false, 4);
+        block_hessian(pass, block, FIRN_SLOPES_GRADIENTS, 4);
 }

@@ -178,15 +178,22 @@ static double remember_change(const solving *s, size_t b, float factor)
     return 0.0;
 }
 
+static void apply_hessian(const solving *s, firn_node_field input, firn_node_field output)
+{
+    double start = firn_seconds();
+    firn_transfer_apply_hessian(s->sim, s->dt, input, output);
+    s->sim->stats.product_seconds += firn_seconds() - start;
+}
+
 static firn_solve iterate(const solving *s)
 {
     firn_sim *sim = s->sim;
-    firn_transfer_apply_hessian(sim, s->dt, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
+    apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
     double rr = for_blocks(s, first_residual, 0.0f), r_ar_old = 0.0;
     double goal = (double)sim->def.tolerance * (double)sim->def.tolerance * s->mass;
     int i = 0;
     for (; rr > goal && i < sim->def.max_iterations; i++) {
-        firn_transfer_apply_hessian(sim, s->dt, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
+        apply_hessian(s, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
         double r_ar = for_blocks(s, product_of_residual, 0.0f);
         double beta = i > 0 ? r_ar / r_ar_old : 0.0;
         double ap_ap = for_blocks(s, next_search, (float)beta);

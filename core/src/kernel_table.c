@@ -1,8 +1,26 @@
 /// The kernels of one instruction set as a table.
 #include "isa.h"
-#include "simd.h"
+#include "rows.h"
 
 static bool supported(void) { return firn_isa_supported(); }
+
+// Chains enough to keep two units of latency 4 to 6 busy.
+static double exercise(void)
+{
+    enum { CHAINS = 12, ROUNDS = 400000 };
+    firn_fx chain[CHAINS], factor = firn_fx_set(0.999f);
+    for (int c = 0; c < CHAINS; c++)
+        chain[c] = firn_fx_set((float)c);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int c = 0; c < CHAINS; c++)
+            chain[c] = fx_fma(chain[c], factor, factor);
+    }
+    // What nobody reads would not be computed.
+    volatile float used = 0.0f;
+    for (int c = 0; c < CHAINS; c++)
+        used = used + chain[c][0];
+    return 2.0 * FIRN_LANES * CHAINS * ROUNDS;
+}
 
 const firn_kernels FIRN_KERNEL(kernels) = {
     .isa = FIRN_ISA_NAME,
@@ -13,4 +31,5 @@ const firn_kernels FIRN_KERNEL(kernels) = {
     .find_volumes = FIRN_KERNEL(find_volumes),
     .prepare_hessian = FIRN_KERNEL(prepare_hessian),
     .apply_hessian = FIRN_KERNEL(apply_hessian),
+    .exercise = exercise,
 };

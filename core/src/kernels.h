@@ -22,6 +22,7 @@ typedef struct firn_materials {
     float jp_min[FIRN_MATERIAL_LIMIT];
     float jp_max[FIRN_MATERIAL_LIMIT];
     float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
+    float damping[FIRN_MATERIAL_LIMIT]; // s
 } firn_materials;
 
 /// How the particles and the grid speak with each other in this substep.
@@ -60,7 +61,7 @@ typedef struct firn_block_sums {
 typedef struct firn_block_limits {
     float speed2;    // (m/s)^2
     float wave2;     // (m/s)^2, of the stiffest particle
-    float low, high; // cells, of the positions within the block
+    float low, high; // cells, of the positions past the low and the high end of the block's reach
 } firn_block_limits;
 
 typedef struct firn_kernels {
@@ -79,6 +80,8 @@ typedef struct firn_kernels {
     void (*prepare_hessian)(const firn_pass *pass, const firn_block *block);
     /// Adds the product of the stress Hessian with the input field to the output field.
     void (*apply_hessian)(const firn_pass *pass, const firn_block *block);
+    /// Computes as fast as it can for some milliseconds; the number of floating-point operations.
+    double (*exercise)(void);
 } firn_kernels;
 
 /// The best table for this machine, or the one named by wanted; NULL when that cannot run here.

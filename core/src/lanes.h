@@ -9,15 +9,40 @@
 /// Lanes past the n valid ones are filled.
 static inline firn_fx lanes_load(const float *p, int n, float fill)
 {
-    return n == FIRN_LANES ? firn_fx_load(p) : firn_fx_load_tail(p, n, fill);
+    // With masks there is nothing to choose.
+    return FIRN_LANES < 16 && n == FIRN_LANES ? firn_fx_load(p) : firn_fx_load_tail(p, n, fill);
+}
+
+/// A mask of the first n lanes.
+static inline firn_ix lanes_below(int n)
+{
+    static const int32_t count[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return firn_ix_load(count) < n;
 }
 
 static inline void lanes_store(float *p, firn_fx a, int n)
 {
-    if (n == FIRN_LANES)
+    if (FIRN_LANES < 16 && n == FIRN_LANES)
         firn_fx_store(p, a);
     else
         firn_fx_store_tail(p, a, n);
+}
+
+enum {
+    LINE = 16,        // floats
+    AHEAD = 2 * LINE, // particles between those at work and those being fetched
+};
+
+/// Brings the particles from first on near the processor, as far as a line of each channel goes:
+/// there are more streams than its own prefetching follows.
+FIRN_INLINE void particles_prefetch(const firn_pass *pass, size_t first, firn_scheme scheme)
+{
+    if (FIRN_LANES < LINE && first % LINE >= FIRN_LANES)
+        return;
+    for (int c = FIRN_U; c < FIRN_ID; c++)
+        __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
+    for (int c = FIRN_C; scheme != FIRN_SCHEME_FLIP && c < FIRN_CHANNEL_MAX; c++)
+        __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
 }
 
 static inline firn_fx channel_load(const firn_pass *pass, int channel, size_t first, int n,
@@ -61,14 +86,13 @@ static inline firn_fx material_load(const firn_pass *pass, const float *column, 
 }
 
 /// Hardened moduli of each lane.
-static inline firn_snow_moduli moduli_load(const firn_pass *pass, size_t first, int n)
+static inline firn_snow_moduli moduli_of(const firn_pass *pass, size_t first, int n, firn_fx jp)
 {
     const firn_materials *m = pass->materials;
     firn_snow_moduli initial = {material_load(pass, m->mu, first, n),
                                 material_load(pass, m->lambda, first, n)};
     return firn_snow_harden(initial, material_load(pass, m->hardening, first, n),
-                            channel_load(pass, FIRN_STIFFNESS, first, n, 1.0f),
-                            channel_load(pass, FIRN_JP, first, n, 1.0f));
+                            channel_load(pass, FIRN_STIFFNESS, first, n, 1.0f), jp);
 }
 
 #endif

@@ -132,9 +132,15 @@ static inline firn_fs3 firn_snow_root(firn_fs3 b, firn_fx3 l, firn_fx3 s)
     return firn_snow_function(b, l, c);
 }
 
+static __attribute__((noinline)) firn_fs3 firn_snow_large_strain(firn_fs3 b, firn_fx det)
+{
+    firn_fx3 l = firn_snow_eigenvalues(b);
+    return firn_snow_root(b, l, firn_snow_stretches(l, det));
+}
+
 /// The strain e = s - I. Where F is inverted, the smallest eigenvalue of s is negative, so that
 /// energy and stress continue smoothly; at s.y + s.z = 0 the rotation is undefined and e bounded.
-static inline firn_fs3 firn_snow_strain(firn_fm3 f)
+FIRN_INLINE firn_fs3 firn_snow_strain(firn_fm3 f)
 {
     firn_fs3 b = firn_snow_green(&f);
     firn_fs3 b2 = firn_fs3_mul_commuting(b, b);
@@ -149,8 +155,7 @@ static inline firn_fs3 firn_snow_strain(firn_fm3 f)
     e = firn_fs3_add_scaled(e, firn_fx_set(0.499999642f), b);
     if (firn_ix_all(small))
         return e;
-    firn_fx3 l = firn_snow_eigenvalues(b);
-    return firn_fs3_select(small, e, firn_snow_root(b, l, firn_snow_stretches(l, det)));
+    return firn_fs3_select(small, e, firn_snow_large_strain(b, det));
 }
 
 /// J - 1 = det(I + e) - 1, without the cancellation.
@@ -175,6 +180,29 @@ static inline firn_fs3 firn_snow_stress(firn_fs3 e, firn_snow_moduli moduli)
     firn_fs3 shape = firn_fs3_add(e, firn_fs3_mul_commuting(e, e));
     return firn_fs3_add_scalar(firn_fs3_scale(2.0f * moduli.mu, shape),
                                moduli.lambda * (dj * (1.0f + dj)));
+}
+
+/// How much of the explicit viscosity's range of stability is used; beyond 0.6 snow shakes apart.
+#define FIRN_SNOW_DAMPING_SHARE 0.3f
+
+/// The time constant of the viscosity that an explicit step of dt can bear where waves cross
+/// transit2^-1/2 cells a second, method.md (24): all of the wanted one in soft snow, less in hard.
+static inline firn_fx firn_snow_damping(firn_fx wanted, firn_fx transit2, float dt)
+{
+    firn_fx most = FIRN_SNOW_DAMPING_SHARE * (transit2 / dt - dt);
+    return firn_fx_clamp(wanted, firn_fx_set(0.0f), firn_fx_max(firn_fx_set(0.0f), most));
+}
+
+/// Stress of the strain rate, 2 mu sym(L) + lambda tr(L) I, times the time constant: none for a
+/// rotation, and symmetric, so that it keeps angular momentum.
+static inline firn_fs3 firn_snow_viscous_stress(const firn_fm3 *l, firn_snow_moduli moduli,
+                                                firn_fx time)
+{
+    const firn_fx *m = l->m;
+    firn_fx mu = time * moduli.mu;
+    firn_fx bulk = time * moduli.lambda * (m[0] + m[4] + m[8]);
+    return (firn_fs3){2.0f * mu * m[0] + bulk, mu * (m[1] + m[3]), mu * (m[2] + m[6]),
+                      2.0f * mu * m[4] + bulk, mu * (m[5] + m[7]), 2.0f * mu * m[8] + bulk};
 }
 
 /// Solves (2 I + tr(e) I - e) w = v; its eigenvalues are the sums of two eigenvalues of s, never
@@ -263,7 +291,8 @@ typedef struct firn_snow_return {
     firn_ix yields;
 } firn_snow_return;
 
-static inline firn_snow_return firn_snow_clamp_svd(firn_fm3 f, const firn_snow_limits *limits)
+static __attribute__((noinline)) firn_snow_return
+firn_snow_clamp_svd(firn_fm3 f, const firn_snow_limits *limits)
 {
     firn_svd svd = firn_svd_of(f);
     firn_fx3 s = {firn_fx_clamp(svd.s.x, limits->low, limits->high),
@@ -285,7 +314,7 @@ static inline firn_snow_return firn_snow_clamp_svd(firn_fm3 f, const firn_snow_l
 /// An inverted F has no snow it could stand for; it is taken as the end of a compression: its
 /// negative singular value becomes 1 - theta_c, det F is positive again, and J_P, on its way to
 /// zero as the singular value went to zero, stops at jp_min. A lane that is not finite stays so.
-static inline void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_limits *limits)
+FIRN_INLINE void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_limits *limits)
 {
     firn_fs3 b = firn_snow_green(f);
     firn_fx det = firn_fm3_det(*f);

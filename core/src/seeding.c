@@ -24,6 +24,7 @@ typedef struct emission {
     firn_seed_region region;
     double spacing;     // m
     double velocity[3]; // m/s
+    double shift[3];    // m, of the lattice at time zero
     double tick;        // s, in which the lattice moves by half a spacing or voxel
     int64_t from, to;   // ticks: wanted are the points that enter after from, up to to
     double now;         // s, when the particles are born
@@ -93,13 +94,16 @@ static void push_seed(emission *e, const seed *s)
     const firn_source_def *def = e->def;
     size_t i = e->count++;
     float position[3];
-    for (int axis = 0; axis < 3; axis++)
+    double lattice[3];
+    for (int axis = 0; axis < 3; axis++) {
         position[axis] = (float)(s->origin[axis] + e->velocity[axis] * e->now);
+        lattice[axis] = s->origin[axis] - e->shift[axis];
+    }
     firn_vec3 x = firn_vec(position[0], position[1], position[2]);
     firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, def->center));
-    double density = s->density * noise_factor(def, def->density_noise, s->origin, STREAM_DENSITY);
+    double density = s->density * noise_factor(def, def->density_noise, lattice, STREAM_DENSITY);
     double stiffness =
-        s->stiffness * noise_factor(def, def->stiffness_noise, s->origin, STREAM_STIFFNESS);
+        s->stiffness * noise_factor(def, def->stiffness_noise, lattice, STREAM_STIFFNESS);
     ((firn_vec3 *)seeds->position.data)[i] = x;
     ((firn_vec3 *)seeds->velocity.data)[i] = firn_add(s->velocity, spin);
     ((float *)seeds->mass.data)[i] = (float)(s->mass * density);
@@ -148,7 +152,8 @@ static void emit_lattice_point(emission *e, const int64_t index[3])
     seed s = {.velocity = e->def->velocity, .stiffness = 1.0, .density = 1.0, .jp = 1.0};
     for (int axis = 0; axis < 3; axis++)
         s.origin[axis] =
-            ((double)index[axis] + 0.5 + (double)e->def->jitter * offset[axis]) * e->spacing;
+            ((double)index[axis] + 0.5 + (double)e->def->jitter * offset[axis]) * e->spacing +
+            e->shift[axis];
     if (!is_wanted(e, s.origin))
         return;
     s.volume = e->spacing * e->spacing * e->spacing;
@@ -164,7 +169,8 @@ static firn_result emit_block(emission *e, const int64_t block[3], firn_error *e
     int64_t first[3], last[3];
     size_t points = 1;
     for (int axis = 0; axis < 3; axis++) {
-        double traveled = e->velocity[axis] * e->tick * (double)e->to / e->spacing + 0.5;
+        double way = e->shift[axis] + e->velocity[axis] * e->tick * (double)e->to;
+        double traveled = way / e->spacing + 0.5;
         first[axis] = (int64_t)ceil((double)(BLOCK_EDGE * block[axis]) - traveled);
         last[axis] = (int64_t)ceil((double)(BLOCK_EDGE * (block[axis] + 1)) - traveled) - 1;
         points *= (size_t)(last[axis] - first[axis] + 1);
@@ -280,14 +286,21 @@ static firn_result emit_stream(emission *e, const firn_source *source, double ti
     return e->to > e->from ? emit_interval(e, source->volume, error) : FIRN_OK;
 }
 
+// Seconds in which the lattice moves by half a spacing or voxel; 0: it stands still.
+static double tick_of(const firn_source *source, double spacing)
+{
+    const firn_sdf *sdf = source->volume != NULL ? &source->volume->sdf : NULL;
+    double step = sdf != NULL ? fmin(spacing, (double)sdf->set.map.scale) : spacing;
+    double speed = (double)firn_length(source->def.velocity);
+    return speed > 0.0 ? 0.5 * step / speed : 0.0;
+}
+
 static firn_result emit_region(emission *e, const firn_source *source, double time,
                                firn_error *error)
 {
     const firn_sdf *sdf = source->volume != NULL ? &source->volume->sdf : NULL;
     e->region = firn_seed_region_make(e->def, sdf);
-    double step = sdf != NULL ? fmin(e->spacing, (double)sdf->set.map.scale) : e->spacing;
-    double speed = (double)firn_length(e->def->velocity);
-    e->tick = speed > 0.0 ? 0.5 * step / speed : 0.0;
+    e->tick = tick_of(source, e->spacing);
     if (!source->started) {
         double volume = sdf == NULL ? firn_seed_region_volume(&e->region) : 0.0;
         double expected = volume / (e->spacing * e->spacing * e->spacing);
@@ -297,7 +310,7 @@ static firn_result emit_region(emission *e, const firn_source *source, double ti
         e->to = 0;
         FIRN_TRY(emit_interval(e, source->volume, error));
     }
-    return speed > 0.0 ? emit_stream(e, source, time, error) : FIRN_OK;
+    return e->tick > 0.0 ? emit_stream(e, source, time, error) : FIRN_OK;
 }
 
 static firn_result emit_points(emission *e, firn_error *error)
@@ -340,6 +353,7 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
         .seeds = seeds,
         .spacing = lattice_spacing(seeding->cell_size, def->particles_per_cell),
         .velocity = {(double)def->velocity.x, (double)def->velocity.y, (double)def->velocity.z},
+        .shift = {source->shift[0], source->shift[1], source->shift[2]},
         .now = time - next.begun,
         .count = seeds->count,
     };
@@ -360,6 +374,35 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
     *source = next;
     seeds->count = e.count;
     return FIRN_OK;
+}
+
+// The lattice goes on from where it is with the part of a tick that it has traveled since the last
+// whole one, so that what came in before is there and what comes later is not. To a stream that
+// stands still that part is lost, half a spacing at most.
+static void turn(firn_source *source, firn_vec3 velocity, double spacing)
+{
+    double elapsed = source->emitted - source->begun, tick = tick_of(source, spacing);
+    double ticks = tick > 0.0 ? elapsed / tick : 0.0, part = ticks - floor(ticks);
+    const firn_vec3 was = source->def.velocity;
+    source->def.velocity = velocity;
+    double next = tick_of(source, spacing), whole = next > 0.0 ? elapsed : tick * floor(ticks);
+    const double v[2][3] = {{(double)was.x, (double)was.y, (double)was.z},
+                            {(double)velocity.x, (double)velocity.y, (double)velocity.z}};
+    for (int axis = 0; axis < 3; axis++)
+        source->shift[axis] += v[0][axis] * whole - v[1][axis] * part * next;
+    source->begun = source->emitted -= part * next;
+}
+
+void firn_source_change(firn_source *source, const firn_source_def *def, float cell_size)
+{
+    firn_vec3 was = source->def.velocity, is = def->velocity;
+    bool streams = source->started && source->emitted < source->def.end;
+    if (streams && (was.x != is.x || was.y != is.y || was.z != is.z))
+        turn(source, is, lattice_spacing(cell_size, source->def.particles_per_cell));
+    source->def.velocity = is;
+    source->def.angular_velocity = def->angular_velocity;
+    source->def.stiffness_noise = def->stiffness_noise;
+    source->def.density_noise = def->density_noise;
 }
 
 static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *))

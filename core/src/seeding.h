@@ -32,9 +32,10 @@ typedef struct firn_source {
     uint32_t generation;
     uint8_t material; // index of def.material
     bool alive;
-    bool started;   // the first filling is done
-    double begun;   // s, simulated time of the first filling: def.start, or later if added later
-    double emitted; // s, simulated time up to which the emission is complete
+    bool started;    // the first filling is done
+    double begun;    // s, simulated time of the first filling: def.start, or later if added later
+    double emitted;  // s, simulated time up to which the emission is complete
+    double shift[3]; // m, that the lattice had traveled at `begun`, after changes of velocity
     struct firn_seed_volume *volume; // owned, of a level set, else NULL
 } firn_source;
 
@@ -60,6 +61,10 @@ void firn_source_close(firn_source *source);
 /// What is emitted in all does not depend on how time is cut into calls.
 firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, double time,
                              firn_seeds *seeds, firn_error *error);
+
+/// Takes over velocity, spin and noise of another definition for what is emitted from now on. The
+/// lattice goes on from where it is; sideways and at a stop, to half a spacing.
+void firn_source_change(firn_source *source, const firn_source_def *def, float cell_size);
 
 void firn_seeds_free(firn_seeds *seeds);
 

@@ -19,8 +19,15 @@ const char *firn_stage_name(int stage)
     return stage >= 0 && (size_t)stage < FIRN_COUNT(names) ? names[stage] : NULL;
 }
 
-static void set_material(firn_materials *materials, int index, const firn_material_def *def)
+firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
+                                  firn_error *error)
 {
+    firn_materials *materials = &sim->materials;
+    FIRN_TRY(
+        firn_def_check(def->cookie, sizeof *def, firn_material_params(), def, "material", error));
+    if (def->jp_min > def->jp_max)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.jp_min is above material.jp_max; swap them");
     float e = def->young_modulus, nu = def->poisson_ratio;
     materials->mu[index] = e / (2.0f * (1.0f + nu));
     materials->lambda[index] = e * nu / ((1.0f + nu) * (1.0f - 2.0f * nu));
@@ -30,6 +37,8 @@ static void set_material(firn_materials *materials, int index, const firn_materi
     materials->jp_min[index] = def->jp_min;
     materials->jp_max[index] = def->jp_max;
     materials->density[index] = def->density;
+    materials->damping[index] = def->damping;
+    return FIRN_OK;
 }
 
 static firn_result check_domain(const firn_sim_def *def, firn_error *error)
@@ -74,13 +83,12 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->grid.budget = &sim->budget;
     sim->grid.cell_size = def->cell_size;
     sim->grid.order = def->kernel == FIRN_KERNEL_QUADRATIC ? 3 : 4;
-    sim->grid.field_count = firn_sim_is_implicit(sim) ? FIRN_NODE_FIELD_COUNT
-                            : firn_sim_is_apic(sim)   ? FIRN_NODE_VELOCITY + 1
-                                                      : FIRN_NODE_OLD + 1;
+    sim->implicit = def->integrator == FIRN_INTEGRATOR_IMPLICIT;
+    firn_sim_choose_integrator(sim);
     sim->colliders.budget = &sim->budget;
     sim->seeds.budget = &sim->budget;
     firn_material_def reference = firn_material_def_default();
-    set_material(&sim->materials, 0, &reference);
+    firn_sim_put_material(sim, 0, &reference, NULL);
     sim->materials.count = 1;
     sim->stats.mean_jp = sim->stats.min_jp = 1.0;
     *out = sim;
@@ -122,18 +130,14 @@ void firn_sim_destroy(firn_sim *sim)
 firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def, firn_material_id *id,
                                   firn_error *error)
 {
-    FIRN_TRY(
-        firn_def_check(def->cookie, sizeof *def, firn_material_params(), def, "material", error));
-    if (def->jp_min > def->jp_max)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "material.jp_min is above material.jp_max; swap them");
     if (sim->materials.count == FIRN_MATERIAL_LIMIT)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "a simulation holds at most %d materials; use per-particle stiffness and "
                          "density for finer variation",
                          FIRN_MATERIAL_LIMIT);
-    int index = sim->materials.count++;
-    set_material(&sim->materials, index, def);
+    int index = sim->materials.count;
+    FIRN_TRY(firn_sim_put_material(sim, index, def, error));
+    sim->materials.count++;
     if (id != NULL)
         *id = (firn_material_id){(uint32_t)index + 1, 1};
     return FIRN_OK;
@@ -279,3 +283,13 @@ double firn_sim_time(const firn_sim *sim) { return sim->time; }
 firn_step_stats firn_sim_stats(const firn_sim *sim) { return sim->stats; }
 
 const char *firn_sim_isa(const firn_sim *sim) { return sim->kernels->isa; }
+
+double firn_sim_peak(const firn_sim *sim)
+{
+    double best = 0.0;
+    for (int round = 0; round < 5; round++) {
+        double start = firn_seconds(), flops = sim->kernels->exercise();
+        best = fmax(best, 1e-9 * flops / (firn_seconds() - start));
+    }
+    return best;
+}

@@ -19,9 +19,10 @@ static const firn_param sim_params[] = {
     {ROW(transfer), FIRN_CHOICE, {FIRN_TRANSFER_APIC}, 0.0, 1.0, "",
      "How velocities travel between particles and grid: apic keeps rotation and is quiet, flip "
      "blends as the paper does and is livelier", "apic|flip", "Velocity transfer"},
-    {ROW(integrator), FIRN_CHOICE, {FIRN_INTEGRATOR_EXPLICIT}, 0.0, 1.0, "",
+    {ROW(integrator), FIRN_CHOICE, {FIRN_INTEGRATOR_EXPLICIT}, 0.0, 2.0, "",
      "explicit takes many cheap substeps, as small as stiff snow demands; implicit solves a system "
-     "in each of few large ones", "explicit|implicit"},
+     "in each of few large ones; auto takes the one that should be faster, frame by frame",
+     "explicit|implicit|auto"},
     {ROW(volume), FIRN_CHOICE, {FIRN_VOLUME_SEED}, 0.0, 1.0, "",
      "Initial volume of a particle: its share of the seeding lattice, or from the density that "
      "the grid sees in the first step, as in the paper", "seed|grid", "Initial volume"},

@@ -49,6 +49,7 @@ struct firn_sim {
     firn_budget budget;
     int thread_count;
     const firn_kernels *kernels;
+    bool implicit; // the step at work, as set or as chosen
 
     firn_particles particles;
     size_t sorted_count; // particles that are in blocks; the others are new
@@ -79,10 +80,7 @@ struct firn_sim {
     void *progress_user;
 };
 
-static inline bool firn_sim_is_implicit(const firn_sim *sim)
-{
-    return sim->def.integrator == FIRN_INTEGRATOR_IMPLICIT;
-}
+static inline bool firn_sim_is_implicit(const firn_sim *sim) { return sim->implicit; }
 
 static inline bool firn_sim_is_apic(const firn_sim *sim)
 {
@@ -91,6 +89,9 @@ static inline bool firn_sim_is_apic(const firn_sim *sim)
 
 /// What the kernels need to know for a substep of length dt.
 firn_pass firn_sim_pass(const firn_sim *sim, float dt);
+
+/// integrator.c: the step for a call, from the state of the particles alone.
+void firn_sim_choose_integrator(firn_sim *sim);
 
 /// transfer.c: the kernels over all blocks. None of these can fail.
 void firn_transfer_to_grid(firn_sim *sim, float dt);
@@ -115,6 +116,10 @@ typedef struct firn_solve {
 firn_solve firn_implicit_solve(firn_sim *sim, float dt);
 /// Carries the warm start over to the blocks of a new sort.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
+
+/// sim.c: checks a material and puts it at an index.
+firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
+                                  firn_error *error);
 
 /// sim.c: turns seeds into particles that wait for the next sort.
 firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t material,

@@ -83,31 +83,77 @@ static inline firn_ix firn_ix_load(const int32_t *p) { return *(const firn_ix_me
 static inline void firn_fx_store(float *p, firn_fx a) { *(firn_fx_memory *)p = a; }
 static inline void firn_ix_store(int32_t *p, firn_ix a) { *(firn_ix_memory *)p = a; }
 
-/// The first n lanes come from memory, 0 <= n <= FIRN_LANES; the others are filled.
+/// The first n lanes come from memory, 0 <= n <= FIRN_LANES; the others are filled. Stores write
+/// the first n lanes only.
+#if FIRN_LANES == 16
+static inline __mmask16 firn_lanes_first(int n) { return (__mmask16)((1u << n) - 1u); }
+static inline firn_fx firn_fx_load_tail(const float *p, int n, float fill)
+{
+    return (firn_fx)_mm512_mask_loadu_ps(_mm512_set1_ps(fill), firn_lanes_first(n), p);
+}
+static inline firn_ix firn_ix_load_tail(const int32_t *p, int n, int32_t fill)
+{
+    return (firn_ix)_mm512_mask_loadu_epi32(_mm512_set1_epi32(fill), firn_lanes_first(n), p);
+}
+static inline void firn_fx_store_tail(float *p, firn_fx a, int n)
+{
+    _mm512_mask_storeu_ps(p, firn_lanes_first(n), a);
+}
+static inline void firn_ix_store_tail(int32_t *p, firn_ix a, int n)
+{
+    _mm512_mask_storeu_epi32(p, firn_lanes_first(n), (__m512i)a);
+}
+#elif FIRN_LANES == 8
+static inline __m256i firn_lanes_first(int n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline firn_fx firn_fx_load_tail(const float *p, int n, float fill)
+{
+    __m256i first = firn_lanes_first(n);
+    return (firn_fx)_mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(p, first),
+                                     _mm256_castsi256_ps(first));
+}
+static inline firn_ix firn_ix_load_tail(const int32_t *p, int n, int32_t fill)
+{
+    __m256i first = firn_lanes_first(n);
+    return (firn_ix)_mm256_blendv_epi8(_mm256_set1_epi32(fill), _mm256_maskload_epi32(p, first),
+                                       first);
+}
+static inline void firn_fx_store_tail(float *p, firn_fx a, int n)
+{
+    _mm256_maskstore_ps(p, firn_lanes_first(n), a);
+}
+static inline void firn_ix_store_tail(int32_t *p, firn_ix a, int n)
+{
+    _mm256_maskstore_epi32(p, firn_lanes_first(n), (__m256i)a);
+}
+#else
 static inline firn_fx firn_fx_load_tail(const float *p, int n, float fill)
 {
     firn_fx a = firn_fx_set(fill);
-    memcpy(&a, p, sizeof *p * (size_t)n);
+    for (int i = 0; i < n; i++)
+        a[i] = p[i];
     return a;
 }
-
 static inline firn_ix firn_ix_load_tail(const int32_t *p, int n, int32_t fill)
 {
     firn_ix a = firn_ix_set(fill);
-    memcpy(&a, p, sizeof *p * (size_t)n);
+    for (int i = 0; i < n; i++)
+        a[i] = p[i];
     return a;
 }
-
-/// Writes the first n lanes only, 0 <= n <= FIRN_LANES.
 static inline void firn_fx_store_tail(float *p, firn_fx a, int n)
 {
-    memcpy(p, &a, sizeof *p * (size_t)n);
+    for (int i = 0; i < n; i++)
+        p[i] = a[i];
 }
-
 static inline void firn_ix_store_tail(int32_t *p, firn_ix a, int n)
 {
-    memcpy(p, &a, sizeof *p * (size_t)n);
+    for (int i = 0; i < n; i++)
+        p[i] = a[i];
 }
+#endif
 
 /// Truncates; |a| < 2^31.
 static inline firn_ix firn_ix_from_fx(firn_fx a) { return __builtin_convertvector(a, firn_ix); }
@@ -253,27 +299,6 @@ static inline double firn_fx_sum(firn_fx a)
     double sum = 0.0;
     for (int i = 0; i < FIRN_LANES; i++)
         sum += (double)a[i];
-    return sum;
-}
-
-/// A running sum for each lane, in double precision.
-typedef struct firn_fx_total {
-    double lane[FIRN_LANES];
-} firn_fx_total;
-
-static inline void firn_fx_accumulate(firn_fx_total *total, firn_fx a)
-{
-    float lanes[FIRN_LANES];
-    firn_fx_store(lanes, a);
-    for (int i = 0; i < FIRN_LANES; i++)
-        total->lane[i] += (double)lanes[i];
-}
-
-static inline double firn_fx_total_sum(const firn_fx_total *total)
-{
-    double sum = 0.0;
-    for (int i = 0; i < FIRN_LANES; i++)
-        sum += total->lane[i];
     return sum;
 }
 
@@ -433,108 +458,5 @@ static inline firn_fs3 firn_fs3_mul_commuting(firn_fs3 a, firn_fs3 b)
         a.xx * b.xz + a.xy * b.yz + a.xz * b.zz, a.xy * b.xy + a.yy * b.yy + a.yz * b.yz,
         a.xy * b.xz + a.yy * b.yz + a.yz * b.zz, a.xz * b.xz + a.yz * b.yz + a.zz * b.zz};
 }
-
-/// A node is four floats; a row is four nodes, whatever the number of lanes.
-typedef float firn_node __attribute__((vector_size(16)));
-typedef float firn_row __attribute__((vector_size(64)));
-typedef float firn_node_memory __attribute__((vector_size(16), aligned(4), may_alias));
-typedef float firn_row_memory __attribute__((vector_size(64), aligned(4), may_alias));
-
-FIRN_INLINE firn_row row_load(const float *p) { return *(const firn_row_memory *)p; }
-FIRN_INLINE void row_store(float *p, firn_row r) { *(firn_row_memory *)p = r; }
-FIRN_INLINE firn_node node_load(const float *p) { return *(const firn_node_memory *)p; }
-FIRN_INLINE void node_store(float *p, firn_node n) { *(firn_node_memory *)p = n; }
-
-// row_repeat: the same node four times. row_spread: one number for each of the four nodes.
-// row_sum: the sum of the four nodes. Compilers take the generic forms through memory on AVX-512.
-#if FIRN_LANES == 16
-FIRN_INLINE firn_row row_repeat(firn_node n) { return (firn_row)_mm512_broadcast_f32x4(n); }
-FIRN_INLINE firn_row row_spread(firn_node n)
-{
-    const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    return (firn_row)_mm512_permutexvar_ps(index, _mm512_castps128_ps512(n));
-}
-FIRN_INLINE firn_node row_sum(firn_row r)
-{
-    __m256 pair = _mm256_add_ps(_mm512_castps512_ps256(r), _mm512_extractf32x8_ps(r, 1));
-    return _mm_add_ps(_mm256_castps256_ps128(pair), _mm256_extractf128_ps(pair, 1));
-}
-#else
-FIRN_INLINE firn_row row_repeat(firn_node n)
-{
-    return __builtin_shufflevector(n, n, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
-}
-FIRN_INLINE firn_row row_spread(firn_node n)
-{
-    return __builtin_shufflevector(n, n, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-}
-FIRN_INLINE firn_node row_sum(firn_row r)
-{
-    return __builtin_shufflevector(r, r, 0, 1, 2, 3) + __builtin_shufflevector(r, r, 4, 5, 6, 7) +
-           (__builtin_shufflevector(r, r, 8, 9, 10, 11) +
-            __builtin_shufflevector(r, r, 12, 13, 14, 15));
-}
-#endif
-
-// nodes_from_lanes: four numbers of every lane become one node for each lane. lanes_from_nodes: the
-// first three numbers of each lane's node, back in lanes.
-#if FIRN_LANES == 16
-FIRN_INLINE void nodes_from_lanes(float (*nodes)[4], firn_fx a, firn_fx b, firn_fx c, firn_fx d)
-{
-    __m512d ab0 = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
-    __m512d ab2 = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
-    __m512d cd0 = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
-    __m512d cd2 = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
-    // Nodes 0 4 8 12, then 1 5 9 13 and so on.
-    __m512 n0 = _mm512_castpd_ps(_mm512_unpacklo_pd(ab0, cd0));
-    __m512 n1 = _mm512_castpd_ps(_mm512_unpackhi_pd(ab0, cd0));
-    __m512 n2 = _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2));
-    __m512 n3 = _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2));
-    __m512 low01 = _mm512_shuffle_f32x4(n0, n1, 0x44), low23 = _mm512_shuffle_f32x4(n2, n3, 0x44);
-    __m512 high01 = _mm512_shuffle_f32x4(n0, n1, 0xee), high23 = _mm512_shuffle_f32x4(n2, n3, 0xee);
-    row_store(nodes[0], _mm512_shuffle_f32x4(low01, low23, 0x88));
-    row_store(nodes[4], _mm512_shuffle_f32x4(low01, low23, 0xdd));
-    row_store(nodes[8], _mm512_shuffle_f32x4(high01, high23, 0x88));
-    row_store(nodes[12], _mm512_shuffle_f32x4(high01, high23, 0xdd));
-}
-FIRN_INLINE firn_fx3 lanes_from_nodes(float (*const nodes)[4])
-{
-    __m512 m0 = row_load(nodes[0]), m1 = row_load(nodes[4]);
-    __m512 m2 = row_load(nodes[8]), m3 = row_load(nodes[12]);
-    __m512 low01 = _mm512_shuffle_f32x4(m0, m1, 0x44), low23 = _mm512_shuffle_f32x4(m2, m3, 0x44);
-    __m512 high01 = _mm512_shuffle_f32x4(m0, m1, 0xee), high23 = _mm512_shuffle_f32x4(m2, m3, 0xee);
-    __m512 n0 = _mm512_shuffle_f32x4(low01, low23, 0x88);
-    __m512 n1 = _mm512_shuffle_f32x4(low01, low23, 0xdd);
-    __m512 n2 = _mm512_shuffle_f32x4(high01, high23, 0x88);
-    __m512 n3 = _mm512_shuffle_f32x4(high01, high23, 0xdd);
-    __m512d xy01 = _mm512_castps_pd(_mm512_unpacklo_ps(n0, n1));
-    __m512d xy23 = _mm512_castps_pd(_mm512_unpacklo_ps(n2, n3));
-    __m512d zw01 = _mm512_castps_pd(_mm512_unpackhi_ps(n0, n1));
-    __m512d zw23 = _mm512_castps_pd(_mm512_unpackhi_ps(n2, n3));
-    return (firn_fx3){(firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(xy01, xy23)),
-                      (firn_fx)_mm512_castpd_ps(_mm512_unpackhi_pd(xy01, xy23)),
-                      (firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(zw01, zw23))};
-}
-#else
-FIRN_INLINE void nodes_from_lanes(float (*nodes)[4], firn_fx a, firn_fx b, firn_fx c, firn_fx d)
-{
-    float lanes[4][FIRN_LANES];
-    firn_fx_store(lanes[0], a);
-    firn_fx_store(lanes[1], b);
-    firn_fx_store(lanes[2], c);
-    firn_fx_store(lanes[3], d);
-    for (int l = 0; l < FIRN_LANES; l++)
-        for (int k = 0; k < 4; k++)
-            nodes[l][k] = lanes[k][l];
-}
-FIRN_INLINE firn_fx3 lanes_from_nodes(float (*const nodes)[4])
-{
-    float lanes[3][FIRN_LANES];
-    for (int l = 0; l < FIRN_LANES; l++)
-        for (int k = 0; k < 3; k++)
-            lanes[k][l] = nodes[l][k];
-    return (firn_fx3){firn_fx_load(lanes[0]), firn_fx_load(lanes[1]), firn_fx_load(lanes[2])};
-}
-#endif
 
 #endif

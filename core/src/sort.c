@@ -185,6 +185,8 @@ static firn_result order_by_block(sorting *s, firn_block *blocks, firn_error *er
     return FIRN_OK;
 }
 
+static uint32_t cell_of(const float *u, uint32_t p) { return (uint32_t)(int32_t)floorf(u[p]) & 3; }
+
 // Within a block, particles of one cell stand together. Writes the final order over destination.
 static void order_by_cell(const sorting *s, const firn_block *block)
 {
@@ -196,8 +198,7 @@ static void order_by_cell(const sorting *s, const firn_block *block)
     uint32_t counts[CELLS] = {0};
     for (uint32_t i = block->begin; i < block->end; i++) {
         uint32_t p = order[i];
-        counts[((int32_t)floorf(u[0][p]) & 3) << 4 | ((int32_t)floorf(u[1][p]) & 3) << 2 |
-               ((int32_t)floorf(u[2][p]) & 3)]++;
+        counts[cell_of(u[0], p) << 4 | cell_of(u[1], p) << 2 | cell_of(u[2], p)]++;
     }
     uint32_t sum = block->begin;
     for (int c = 0; c < CELLS; c++) {
@@ -207,21 +208,50 @@ static void order_by_cell(const sorting *s, const firn_block *block)
     }
     for (uint32_t i = block->begin; i < block->end; i++) {
         uint32_t p = order[i];
-        final[counts[((int32_t)floorf(u[0][p]) & 3) << 4 | ((int32_t)floorf(u[1][p]) & 3) << 2 |
-                     ((int32_t)floorf(u[2][p]) & 3)]++] = p;
+        final[counts[cell_of(u[0], p) << 4 | cell_of(u[1], p) << 2 | cell_of(u[2], p)]++] = p;
     }
 }
 
-// The node blocks are all blocks that a particle block's tile touches.
+// How far positions in a block may drift along each axis: a cell at least.
+static void find_reach(const sorting *s, firn_block *block)
+{
+    const uint32_t *order = s->grid->order_of.data;
+    for (int axis = 0; axis < 3; axis++) {
+        const float *u = firn_channel_of(s->particles, FIRN_U + axis);
+        uint32_t least = 3, most = 0;
+        for (uint32_t i = block->begin; i < block->end; i++) {
+            uint32_t cell = cell_of(u, order[i]);
+            least = cell < least ? cell : least;
+            most = cell > most ? cell : most;
+        }
+        // Without the block below, kernels begin at node 0; without the one above, they end at 3.
+        uint32_t alone = FIRN_BLOCK_EDGE - (uint32_t)s->grid->order;
+        block->low[axis] = least == 0 ? -1 : 0;
+        block->high[axis] = (int8_t)(most >= alone ? FIRN_BLOCK_EDGE + 1 : alone + 1);
+    }
+}
+
+static bool reaches(const firn_block *block, int axis, int side)
+{
+    return side == 0 || (side < 0 ? block->low[axis] < 0 : block->high[axis] > FIRN_BLOCK_EDGE);
+}
+
+// The node blocks are all blocks that the kernels of a block's particles can reach.
 static firn_result find_node_blocks(sorting *s, firn_block *blocks, firn_error *error)
 {
     firn_grid *grid = s->grid;
     FIRN_TRY(firn_block_map_clear(&grid->map, grid->budget, 4 * s->key_count, error));
+#pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
+    for (size_t b = 0; b < s->key_count; b++)
+        find_reach(s, &blocks[b]);
     for (size_t b = 0; b < s->key_count; b++) {
         firn_coord c = blocks[b].coord;
         for (int n = 0; n < 27; n++) {
-            firn_coord at = {c.x + n / 9 - 1, c.y + n / 3 % 3 - 1, c.z + n % 3 - 1};
-            FIRN_TRY(number_of(s, at, &blocks[b].near[n], error));
+            int x = n / 9 - 1, y = n / 3 % 3 - 1, z = n % 3 - 1;
+            firn_coord at = {c.x + x, c.y + y, c.z + z};
+            blocks[b].near[n] = -1;
+            if (reaches(&blocks[b], 0, x) && reaches(&blocks[b], 1, y) && reaches(&blocks[b], 2, z))
+                FIRN_TRY(number_of(s, at, &blocks[b].near[n], error));
         }
     }
     size_t count = grid->map.count;
@@ -230,7 +260,8 @@ static firn_result find_node_blocks(sorting *s, firn_block *blocks, firn_error *
     rank_keys(grid, places);
     for (size_t b = 0; b < s->key_count; b++)
         for (int n = 0; n < 27; n++)
-            blocks[b].near[n] = places[blocks[b].near[n]];
+            if (blocks[b].near[n] >= 0)
+                blocks[b].near[n] = places[blocks[b].near[n]];
     return firn_array_reserve(grid->budget, &grid->node_coord, count, sizeof(firn_coord), error);
 }
 

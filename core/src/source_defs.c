@@ -163,6 +163,7 @@ firn_result firn_source_open(firn_source *source, const firn_source_def *def, do
     source->def = *def;
     source->started = false;
     source->begun = source->emitted = time;
+    memset(source->shift, 0, sizeof source->shift);
     source->volume = NULL;
     if (def->region == FIRN_REGION_LEVEL_SET)
         return firn_seed_volume_create(def->level_set, &source->volume, error);

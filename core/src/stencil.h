@@ -1,32 +1,50 @@
 /// B-spline weights of the particles in a group, and the rows of nodes that they touch.
 ///
-/// A row is four nodes along z. A gather contracts a particle's rows with its weights; a scatter
-/// is the exact transpose, method.md (4): what one reads, the other writes, with the same weights.
+/// A gather contracts a particle's rows with its weights; a scatter is the exact transpose,
+/// method.md (4): what one reads, the other writes, with the same weights.
 #ifndef FIRN_STENCIL_H
 #define FIRN_STENCIL_H
 
-#include "grid.h"
-#include "simd.h"
+#include "rows.h"
+
+/// How the slopes of the weights are formed, method.md (5).
+typedef enum firn_slopes {
+    FIRN_SLOPES_GRADIENTS, // FLIP: derivatives of the weights
+    FIRN_SLOPES_MOMENTS,   // APIC: weights times the distance to the node
+} firn_slopes;
 
 enum {
-    TILE_EDGE = 9,                     // nodes -1 to 7 of the block
-    TILE_ROW = 4 * 12,                 // floats along z, padded so that any row can be read whole
-    TILE_PLANE = TILE_EDGE * TILE_ROW, // floats along y
+    TILE_EDGE = 9,                        // nodes -1 to 7 of the block
+    TILE_ROW = 4 * 12,                    // floats along z, nodes -4 to 7: blocks begin on a line
+    TILE_FIRST = 4 * 3,                   // where node -1 is
+    TILE_PLANE = TILE_EDGE * TILE_ROW,    // floats along y
     TILE_FLOATS = TILE_EDGE * TILE_PLANE, // floats in all
+    STENCIL_ROWS = 16,
+    NODE_STRIDE = 16, // floats between the particles in what goes to or comes from rows
+    // AVX-512 has registers for all rows of a cell while its particles pass by.
+    ROWS_IN_REGISTERS = FIRN_LANES == 16,
 };
 
-/// Weights w and slopes s, the gradient weights in 1/m, of one group of particles.
+/// Weights w and slopes s of one group of particles. For moments, slopes are counted from the first
+/// node, s[k] = k w[k]: integers that all particles of a cell share. The rest of the distance is
+/// taken off before a scatter and after a gather, by first_node and slope_scale.
 typedef struct firn_stencils {
     int32_t base[FIRN_LANES];                       // first node in the tile, in floats
     float w[2][4][FIRN_LANES], s[2][4][FIRN_LANES]; // along x and y
-    float wz[FIRN_LANES][4], sz[FIRN_LANES][4];     // along z, one particle after the other
+    float wxy[STENCIL_ROWS][FIRN_LANES];            // products of w for each row
+    float wz[FIRN_LANES][4];                        // along z, one particle after the other
+    float sz[FIRN_LANES][4];                        // gradients only
+    firn_fx3 first_node;                            // distance to the first node, cells
+    float slope_scale;                              // from slopes to gradients, 1/m
 } firn_stencils;
 
+/// Four nodes for each particle of a group: a value, then a column for each axis.
+typedef struct firn_columns {
+    float node[FIRN_LANES][NODE_STRIDE];
+} firn_columns;
+
 /// Weights and slopes along one axis, method.md (2) and (5); t is the fraction of the position.
-/// With moments the slopes are the weights times the distance to the node, as APIC takes them;
-/// otherwise they are the derivatives of the weights.
-FIRN_INLINE void axis_weights(firn_fx t, int order, bool moments, float cells_per_meter,
-                              firn_fx w[4], firn_fx s[4])
+FIRN_INLINE void axis_weights(firn_fx t, int order, firn_slopes slopes, firn_fx w[4], firn_fx s[4])
 {
     firn_fx r = 1.0f - t;
     if (order == 3) {
@@ -34,9 +52,9 @@ FIRN_INLINE void axis_weights(firn_fx t, int order, bool moments, float cells_pe
         w[2] = 0.5f * t * t;
         w[1] = 1.0f - w[0] - w[2];
         w[3] = s[3] = (firn_fx){0};
-        s[0] = moments ? -4.0f * w[0] * (t + 0.5f) : -r;
-        s[1] = moments ? 4.0f * w[1] * (0.5f - t) : r - t;
-        s[2] = moments ? 4.0f * w[2] * (1.5f - t) : t;
+        s[0] = -r;
+        s[1] = r - t;
+        s[2] = t;
     } else {
         const float sixth = 1.0f / 6.0f;
         firn_fx t2 = t * t, r2 = r * r;
@@ -44,147 +62,268 @@ FIRN_INLINE void axis_weights(firn_fx t, int order, bool moments, float cells_pe
         w[3] = sixth * t2 * t;
         w[1] = 2.0f / 3.0f + t2 * (0.5f * t - 1.0f);
         w[2] = 1.0f - w[0] - w[1] - w[3];
-        s[0] = moments ? -3.0f * w[0] * (t + 1.0f) : -0.5f * r2;
-        s[1] = moments ? -3.0f * w[1] * t : t * (1.5f * t - 2.0f);
-        s[2] = moments ? 3.0f * w[2] * r : 0.5f + t * (1.0f - 1.5f * t);
-        s[3] = moments ? 3.0f * w[3] * (2.0f - t) : 0.5f * t2;
+        s[0] = -0.5f * r2;
+        s[1] = t * (1.5f * t - 2.0f);
+        s[2] = 0.5f + t * (1.0f - 1.5f * t);
+        s[3] = 0.5f * t2;
     }
-    for (int k = 0; k < order; k++)
-        s[k] *= cells_per_meter;
+    if (slopes == FIRN_SLOPES_MOMENTS)
+        for (int k = 0; k < 4; k++)
+            s[k] = (float)k * w[k];
 }
 
-FIRN_INLINE void make_stencils(firn_stencils *st, firn_fx3 u, int order, bool moments,
+FIRN_INLINE void make_stencils(firn_stencils *st, firn_fx3 u, int order, firn_slopes slopes,
                                float cells_per_meter)
 {
-    firn_fx position[3] = {u.x, u.y, u.z};
-    firn_ix base = firn_ix_set(0);
-    const int32_t stride[3] = {TILE_PLANE, TILE_ROW, 4};
-    for (int axis = 0; axis < 3; axis++) {
-        firn_ix whole = firn_ix_floor(position[axis]);
-        firn_fx w[4], s[4];
-        axis_weights(position[axis] - firn_fx_from_ix(whole), order, moments, cells_per_meter, w,
-                     s);
-        base += (whole + 1) * stride[axis];
-        if (axis == 2) {
-            nodes_from_lanes(st->wz, w[0], w[1], w[2], w[3]);
-            nodes_from_lanes(st->sz, s[0], s[1], s[2], s[3]);
-        } else {
-            for (int k = 0; k < order; k++) {
-                firn_fx_store(st->w[axis][k], w[k]);
-                firn_fx_store(st->s[axis][k], s[k]);
-            }
-        }
-    }
-    firn_ix_store(st->base, base);
-}
-
-/// Adds w * value + s . slope to the nodes of particle l; slope is a node for each axis.
-FIRN_INLINE void scatter(float *tile, const firn_stencils *st, int l, int order, firn_node value,
-                         firn_node slope_x, firn_node slope_y, firn_node slope_z)
-{
-    firn_row wz = row_spread(node_load(st->wz[l])), sz = row_spread(node_load(st->sz[l]));
-    firn_row p = wz * row_repeat(value) + sz * row_repeat(slope_z);
-    firn_row x = wz * row_repeat(slope_x), y = wz * row_repeat(slope_y);
-    float *at = tile + st->base[l];
-    for (int i = 0; i < order; i++) {
-        firn_row straight = st->w[0][i][l] * p + st->s[0][i][l] * x;
-        firn_row across = st->w[0][i][l] * y;
-        for (int j = 0; j < order; j++) {
-            float *row = at + i * TILE_PLANE + j * TILE_ROW;
-            row_store(row, row_load(row) + st->w[1][j][l] * straight + st->s[1][j][l] * across);
-        }
-    }
-}
-
-/// Adds w * value alone.
-FIRN_INLINE void scatter_value(float *tile, const firn_stencils *st, int l, int order,
-                               firn_node value)
-{
-    firn_row p = row_spread(node_load(st->wz[l])) * row_repeat(value);
-    float *at = tile + st->base[l];
-    for (int i = 0; i < order; i++) {
-        firn_row straight = st->w[0][i][l] * p;
-        for (int j = 0; j < order; j++) {
-            float *row = at + i * TILE_PLANE + j * TILE_ROW;
-            row_store(row, row_load(row) + st->w[1][j][l] * straight);
-        }
-    }
-}
-
-/// The value of the node field at particle l and its gradient, one node for each axis.
-FIRN_INLINE void gather(const float *tile, const firn_stencils *st, int l, int order,
-                        float value[4], float gx[4], float gy[4], float gz[4])
-{
-    firn_row p = {0}, x = {0}, y = {0};
-    const float *at = tile + st->base[l];
-    for (int i = 0; i < order; i++) {
-        firn_row straight = {0}, across = {0};
-        for (int j = 0; j < order; j++) {
-            firn_row row = row_load(at + i * TILE_PLANE + j * TILE_ROW);
-            straight += st->w[1][j][l] * row;
-            across += st->s[1][j][l] * row;
-        }
-        p += st->w[0][i][l] * straight;
-        x += st->s[0][i][l] * straight;
-        y += st->w[0][i][l] * across;
-    }
-    firn_row wz = row_spread(node_load(st->wz[l])), sz = row_spread(node_load(st->sz[l]));
-    node_store(value, row_sum(wz * p));
-    node_store(gx, row_sum(wz * x));
-    node_store(gy, row_sum(wz * y));
-    node_store(gz, row_sum(sz * p));
-}
-
-FIRN_INLINE void gather_value(const float *tile, const firn_stencils *st, int l, int order,
-                              float value[4])
-{
-    firn_row p = {0};
-    const float *at = tile + st->base[l];
-    for (int i = 0; i < order; i++) {
-        firn_row straight = {0};
+    const float shift = order == 3 ? 0.5f : 1.0f;
+    firn_ix wx = firn_ix_floor(u.x), wy = firn_ix_floor(u.y), wz = firn_ix_floor(u.z);
+    firn_fx3 t = {u.x - firn_fx_from_ix(wx), u.y - firn_fx_from_ix(wy), u.z - firn_fx_from_ix(wz)};
+    firn_fx w[3][4], s[3][4];
+    axis_weights(t.x, order, slopes, w[0], s[0]);
+    axis_weights(t.y, order, slopes, w[1], s[1]);
+    axis_weights(t.z, order, slopes, w[2], s[2]);
+    for (int i = 0; i < order; i++)
         for (int j = 0; j < order; j++)
-            straight += st->w[1][j][l] * row_load(at + i * TILE_PLANE + j * TILE_ROW);
-        p += st->w[0][i][l] * straight;
+            firn_fx_store(st->wxy[order * i + j], w[0][i] * w[1][j]);
+    for (int axis = 0; axis < 2; axis++) {
+        for (int k = 0; k < order; k++) {
+            firn_fx_store(st->w[axis][k], w[axis][k]);
+            firn_fx_store(st->s[axis][k], s[axis][k]);
+        }
     }
-    node_store(value, row_sum(row_spread(node_load(st->wz[l])) * p));
+    nodes_from_lanes(st->wz[0], 4, w[2][0], w[2][1], w[2][2], w[2][3]);
+    if (slopes == FIRN_SLOPES_GRADIENTS)
+        nodes_from_lanes(st->sz[0], 4, s[2][0], s[2][1], s[2][2], s[2][3]);
+    st->first_node = (firn_fx3){t.x + shift, t.y + shift, t.z + shift};
+    st->slope_scale = slopes == FIRN_SLOPES_MOMENTS ? (order == 3 ? 4.0f : 3.0f) * cells_per_meter
+                                                    : cells_per_meter;
+    firn_ix_store(st->base,
+                  (wx + 1) * TILE_PLANE + (wy + 1) * TILE_ROW + (wz * 4 + 4 + TILE_FIRST));
 }
 
-/// Copies the nodes around a block into a tile.
-static inline void tile_load(const firn_grid *grid, firn_node_field field, const firn_block *block,
-                             float *tile)
+/// Lays out what a group scatters: w * value + s . slope, where a column of slope goes with an
+/// axis.
+FIRN_INLINE void columns_from_lanes(firn_columns *columns, const firn_stencils *st,
+                                    firn_slopes slopes, firn_fx3 value, firn_fx mass,
+                                    firn_fm3 slope)
 {
-    int edge = grid->order == 3 ? TILE_EDGE - 1 : TILE_EDGE;
-    for (int x = 0; x < edge; x++) {
-        for (int y = 0; y < edge; y++) {
-            const int32_t *near = &block->near[9 * ((x + 3) / 4) + 3 * ((y + 3) / 4)];
-            int row = 64 * ((x + 3) & 3) + 16 * ((y + 3) & 3);
-            float *to = tile + x * TILE_PLANE + y * TILE_ROW;
-            node_store(to, node_load(firn_grid_nodes(grid, field, (size_t)near[0]) + row + 12));
-            row_store(to + 4, row_load(firn_grid_nodes(grid, field, (size_t)near[1]) + row));
-            row_store(to + 20, row_load(firn_grid_nodes(grid, field, (size_t)near[2]) + row));
+    firn_fx scale = firn_fx_set(st->slope_scale), zero = {0};
+    slope = firn_fm3_scale(scale, slope);
+    if (slopes == FIRN_SLOPES_MOMENTS) {
+        firn_fx3 off = firn_fm3_apply(slope, st->first_node);
+        value = (firn_fx3){value.x - off.x, value.y - off.y, value.z - off.z};
+    }
+    nodes_from_lanes(columns->node[0], NODE_STRIDE, value.x, value.y, value.z, mass);
+    for (int c = 0; c < 3; c++)
+        nodes_from_lanes(columns->node[0] + 4 * (c + 1), NODE_STRIDE, slope.m[c], slope.m[3 + c],
+                         slope.m[6 + c], zero);
+}
+
+/// The gathered value and gradient of a group, back in lanes.
+FIRN_INLINE firn_fx3 value_of(const firn_columns *columns)
+{
+    return lanes_from_nodes(columns->node[0], NODE_STRIDE);
+}
+
+FIRN_INLINE firn_fm3 gradient_of(const firn_columns *columns, const firn_stencils *st,
+                                 firn_slopes slopes)
+{
+    firn_fx3 v = {{0}, {0}, {0}}, first = {{0}, {0}, {0}};
+    if (slopes == FIRN_SLOPES_MOMENTS) {
+        v = value_of(columns);
+        first = st->first_node;
+    }
+    firn_fx scale = firn_fx_set(st->slope_scale);
+    firn_fx3 x = lanes_from_nodes(columns->node[0] + 4, NODE_STRIDE),
+             y = lanes_from_nodes(columns->node[0] + 8, NODE_STRIDE),
+             z = lanes_from_nodes(columns->node[0] + 12, NODE_STRIDE);
+    return (firn_fm3){{scale * (x.x - first.x * v.x), scale * (y.x - first.y * v.x),
+                       scale * (z.x - first.z * v.x), scale * (x.y - first.x * v.y),
+                       scale * (y.y - first.y * v.y), scale * (z.y - first.z * v.y),
+                       scale * (x.z - first.x * v.z), scale * (y.z - first.y * v.z),
+                       scale * (z.z - first.z * v.z)}};
+}
+
+// Slopes along z: moments follow from the weights.
+FIRN_INLINE firn_row slopes_z(const firn_stencils *st, int l, int order, firn_slopes slopes,
+                              firn_row wz)
+{
+    static const float integers[4] = {0.0f, 1.0f, 2.0f, 3.0f};
+    return slopes == FIRN_SLOPES_MOMENTS ? row_mul(row_spread(integers), wz, order)
+                                         : row_spread(st->sz[l]);
+}
+
+/// The rows of the cell that particles are being scattered to.
+typedef struct firn_run {
+    float *at; // its first node in the tile
+    firn_row row[STENCIL_ROWS];
+} firn_run;
+
+FIRN_INLINE const float *row_in(const float *at, int order, int r)
+{
+    return at + (r / order) * TILE_PLANE + (r % order) * TILE_ROW;
+}
+
+FIRN_INLINE float *row_of(float *at, int order, int r)
+{
+    return at + (r / order) * TILE_PLANE + (r % order) * TILE_ROW;
+}
+
+FIRN_INLINE void run_begin(firn_run *run, float *at, int order)
+{
+    run->at = at;
+    for (int r = 0; ROWS_IN_REGISTERS && r < order * order; r++)
+        run->row[r] = row_zero(order);
+}
+
+FIRN_INLINE void run_end(firn_run *run, int order)
+{
+    for (int r = 0; ROWS_IN_REGISTERS && r < order * order; r++) {
+        float *row = row_of(run->at, order, r);
+        row_store(row, row_add(row_load(row, order), run->row[r], order), order);
+    }
+}
+
+/// row r += s * a
+FIRN_INLINE void run_add(firn_run *run, int order, int r, float s, firn_row a)
+{
+    if (ROWS_IN_REGISTERS) {
+        run->row[r] = row_scale_add(s, a, run->row[r], order);
+    } else {
+        float *row = row_of(run->at, order, r);
+        row_store(row, row_scale_add(s, a, row_load(row, order), order), order);
+    }
+}
+
+// w (A + i X + j Y + k Z) with the integers of the nodes.
+FIRN_INLINE void scatter_moments(firn_run *run, const firn_stencils *st, int l, int order,
+                                 const float *node)
+{
+    firn_row wz = row_spread(st->wz[l]);
+    firn_row sz = slopes_z(st, l, order, FIRN_SLOPES_MOMENTS, wz);
+    firn_row line = row_mul(wz, row_repeat(node), order);
+    firn_row x = row_mul(wz, row_repeat(node + 4), order);
+    firn_row y = row_mul(wz, row_repeat(node + 8), order);
+    line = row_mul_add(sz, row_repeat(node + 12), line, order);
+    for (int i = 0; i < order; i++) {
+        firn_row a = line;
+        for (int j = 0; j < order; j++) {
+            run_add(run, order, order * i + j, st->wxy[order * i + j][l], a);
+            a = row_add(a, y, order);
+        }
+        line = row_add(line, x, order);
+    }
+}
+
+FIRN_INLINE void scatter_gradients(firn_run *run, const firn_stencils *st, int l, int order,
+                                   const float *node)
+{
+    firn_row wz = row_spread(st->wz[l]);
+    firn_row z = row_mul(row_spread(st->sz[l]), row_repeat(node + 12), order);
+    firn_row x = row_mul(wz, row_repeat(node + 4), order);
+    firn_row y = row_mul(wz, row_repeat(node + 8), order);
+    for (int i = 0; i < order; i++) {
+        firn_row straight = row_scale(st->w[0][i][l], z, order);
+        straight = row_scale_add(st->s[0][i][l], x, straight, order);
+        firn_row across = row_scale(st->w[0][i][l], y, order);
+        for (int j = 0; j < order; j++) {
+            run_add(run, order, order * i + j, st->w[1][j][l], straight);
+            run_add(run, order, order * i + j, st->s[1][j][l], across);
         }
     }
 }
 
-/// Adds a tile to the nodes around a block. The quadratic kernel ends at node 6: node 7 may belong
-/// to a block of the same color and must not even be written with what it holds.
-static inline void tile_add(const firn_grid *grid, firn_node_field field, const firn_block *block,
-                            const float *tile)
+FIRN_INLINE void scatter_values(firn_run *run, const firn_stencils *st, int l, int order,
+                                const float *node)
 {
-    int edge = grid->order == 3 ? TILE_EDGE - 1 : TILE_EDGE;
-    for (int x = 0; x < edge; x++) {
-        for (int y = 0; y < edge; y++) {
-            const int32_t *near = &block->near[9 * ((x + 3) / 4) + 3 * ((y + 3) / 4)];
-            int row = 64 * ((x + 3) & 3) + 16 * ((y + 3) & 3);
-            const float *from = tile + x * TILE_PLANE + y * TILE_ROW;
-            float *to[3] = {firn_grid_nodes(grid, field, (size_t)near[0]) + row + 12,
-                            firn_grid_nodes(grid, field, (size_t)near[1]) + row,
-                            firn_grid_nodes(grid, field, (size_t)near[2]) + row};
-            node_store(to[0], node_load(to[0]) + node_load(from));
-            row_store(to[1], row_load(to[1]) + row_load(from + 4));
-            for (int z = 0; z < edge - 5; z++)
-                node_store(to[2] + 4 * z, node_load(to[2] + 4 * z) + node_load(from + 20 + 4 * z));
+    firn_row a = row_mul(row_spread(st->wz[l]), row_repeat(node), order);
+    for (int r = 0; r < order * order; r++)
+        run_add(run, order, r, st->wxy[r][l], a);
+}
+
+/// What of the columns a scatter adds to the tile: with gradients, the slopes alone.
+typedef enum firn_scatter { SCATTER_MOMENTS, SCATTER_GRADIENTS, SCATTER_VALUES } firn_scatter;
+
+/// Adds the columns of the first n particles to a tile.
+FIRN_INLINE void scatter_group(float *tile, const firn_stencils *st, const firn_columns *columns,
+                               int n, int order, firn_scatter what)
+{
+    firn_run run;
+    run_begin(&run, tile + st->base[0], order);
+    for (int l = 0; l < n; l++) {
+        if (tile + st->base[l] != run.at) {
+            run_end(&run, order);
+            run_begin(&run, tile + st->base[l], order);
         }
+        if (what == SCATTER_MOMENTS)
+            scatter_moments(&run, st, l, order, columns->node[l]);
+        else if (what == SCATTER_GRADIENTS)
+            scatter_gradients(&run, st, l, order, columns->node[l]);
+        else
+            scatter_values(&run, st, l, order, columns->node[l]);
+    }
+    run_end(&run, order);
+}
+
+/// Lanes without a particle read nothing: what they hold must not slow the others down.
+FIRN_INLINE void clear_tail(firn_columns *columns, int n)
+{
+    for (int l = n; l < FIRN_LANES; l++)
+        memset(columns->node[l], 0, sizeof columns->node[l]);
+}
+
+/// Reads the node field of a tile at the first n particles: its value and slopes.
+FIRN_INLINE void gather_group(const float *tile, const firn_stencils *st, int n, int order,
+                              firn_slopes slopes, firn_columns *columns)
+{
+    // Of moments about the first node, its own are zero and those of the second are its weights.
+    clear_tail(columns, n);
+    bool moments = slopes == FIRN_SLOPES_MOMENTS, hold = ROWS_IN_REGISTERS && order == 3;
+    firn_row rows[STENCIL_ROWS];
+    const float *held = tile + st->base[0];
+    for (int r = 0; hold && r < order * order; r++)
+        rows[r] = row_load(row_in(held, order, r), order);
+    for (int l = 0; l < n; l++) {
+        const float *at = tile + st->base[l];
+        if (hold && at != held) {
+            held = at;
+            for (int r = 0; r < order * order; r++)
+                rows[r] = row_load(row_in(held, order, r), order);
+        }
+        firn_row p = row_zero(order), x = p, y = p;
+        for (int i = 0; i < order; i++) {
+            firn_row straight = row_zero(order), across = straight;
+            for (int j = 0; j < order; j++) {
+                firn_row row = hold ? rows[order * i + j]
+                                    : row_load(at + i * TILE_PLANE + j * TILE_ROW, order);
+                straight = row_scale_add(st->w[1][j][l], row, straight, order);
+                if (!moments || j > 0)
+                    across = row_scale_add(st->s[1][j][l], row, across, order);
+            }
+            p = row_scale_add(st->w[0][i][l], straight, p, order);
+            y = row_scale_add(st->w[0][i][l], across, y, order);
+            if (!moments || i > 0)
+                x = row_scale_add(st->s[0][i][l], straight, x, order);
+        }
+        firn_row wz = row_spread(st->wz[l]);
+        rows_sum(columns->node[l], row_mul(wz, p, order), row_mul(wz, x, order),
+                 row_mul(wz, y, order), row_mul(slopes_z(st, l, order, slopes, wz), p, order),
+                 order);
+    }
+}
+
+/// The value alone.
+FIRN_INLINE void gather_values(const float *tile, const firn_stencils *st, int n, int order,
+                               firn_columns *columns)
+{
+    clear_tail(columns, n);
+    for (int l = 0; l < n; l++) {
+        const float *at = tile + st->base[l];
+        firn_row p = row_zero(order);
+        for (int r = 0; r < order * order; r++)
+            p = row_scale_add(st->wxy[r][l], row_load(row_in(at, order, r), order), p, order);
+        p = row_mul(row_spread(st->wz[l]), p, order);
+        rows_sum(columns->node[l], p, p, p, p, order);
     }
 }
 

@@ -5,12 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-// Positions may reach this far out of their block before the next sort, in cells.
-#define DRIFT_LOW (-1.0f)
-#define DRIFT_HIGH 5.0f
-
 enum {
-    SORT_INTERVAL = 20, // substeps; cells lose their order and with it speed, never correctness
+    SORT_INTERVAL = 30, // substeps; cells lose their order and with it speed, never correctness
 };
 
 /// One attempt at a call of firn_sim_step.
@@ -65,7 +61,7 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
 static firn_result arrange(attempt *a, firn_error *error)
 {
     firn_sim *sim = a->sim;
-    bool drifted = !(sim->extremes.low >= DRIFT_LOW && sim->extremes.high < DRIFT_HIGH);
+    bool drifted = !(sim->extremes.low >= 0.0f && sim->extremes.high < 0.0f);
     bool sorting = sim->must_sort || drifted || sim->since_sort >= SORT_INTERVAL;
     if (sorting)
         FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
@@ -168,6 +164,7 @@ static void finish_substep(attempt *a, double dt, int rejected)
     firn_step_stats *stats = &sim->stats;
     stats->time = sim->time;
     stats->dt = dt;
+    stats->integrator = sim->implicit ? FIRN_INTEGRATOR_IMPLICIT : FIRN_INTEGRATOR_EXPLICIT;
     stats->progress = (sim->time - a->begin) / (a->end - a->begin);
     stats->substep = sim->substep;
     stats->rejected = rejected;
@@ -191,6 +188,7 @@ static firn_result substep(attempt *a, firn_error *error)
 {
     firn_sim *sim = a->sim;
     memset(sim->stats.seconds, 0, sizeof sim->stats.seconds);
+    sim->stats.product_seconds = 0.0;
     a->mark = firn_seconds();
     // Once before the sort, which would take a particle that flew out of the domain for one that
     // left it, and once after it for the particles that are new.
@@ -220,6 +218,7 @@ static firn_result run(attempt *a, firn_error *error)
 {
     firn_sim *sim = a->sim;
     a->ceiling = (double)sim->def.dt_max;
+    firn_sim_choose_integrator(sim);
     sim->must_sort = true;
     sim->warm = false;
     sim->extremes = (firn_block_limits){.speed2 = 0.0f};

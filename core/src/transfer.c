@@ -84,7 +84,7 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
 static void add_limits(firn_sim *sim)
 {
     const firn_block_limits *limits = sim->limits.data;
-    firn_block_limits all = {.speed2 = 0.0f, .wave2 = 0.0f, .low = 0.0f, .high = 0.0f};
+    firn_block_limits all = {.low = INFINITY, .high = -INFINITY};
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         all.speed2 = limits[b].speed2 > all.speed2 ? limits[b].speed2 : all.speed2;
         all.wave2 = limits[b].wave2 > all.wave2 ? limits[b].wave2 : all.wave2;

@@ -12,13 +12,19 @@
 
 #define IMPACT_SPEED 5.0f  // m/s
 #define WARM_UP_SHARE 0.2f // of the radius that is in the floor when timing starts
-enum { ROUNDS = 5, WARM_UP_LIMIT = 400 };
+enum { ROUNDS = 5, WARM_UP_LIMIT = 400, TWIN_ROUNDS = 2, TWIN_STEPS = 4 };
+
+// Floating-point operations of a substep for one particle, counted by hand: lanes that a row does
+// not need included, an FMA as two.
+#define FLOPS_QUADRATIC 2000.0
+#define FLOPS_CUBIC 4600.0
 
 typedef struct bench_request {
     firn_sim_def def;
     double particles;
     int steps;
     bool json;
+    bool twin; // time the scalar kernels as well
 } bench_request;
 
 typedef struct bench_result {
@@ -31,6 +37,9 @@ typedef struct bench_result {
     double iterations_per_step;
     double dt; // s
     double copy_gb_per_s;
+    double peak_gflops; // of the instruction set, on one core
+    double twin_ns;     // the scalar twin from the same state, ns per particle and step
+    double product_ns;  // one product with the Hessian, ns per particle; 0: none was needed
 } bench_result;
 
 /// Counts substeps and adds up what they report.
@@ -40,6 +49,7 @@ typedef struct bench_meter {
     double until; // s of simulated time, or 0
     double seconds[FIRN_STAGE_COUNT];
     double iterations;
+    double products; // s, of the Hessian with a vector
 } bench_meter;
 
 static bool meter_substep(const firn_step_stats *stats, void *user)
@@ -47,6 +57,7 @@ static bool meter_substep(const firn_step_stats *stats, void *user)
     bench_meter *meter = user;
     meter->count++;
     meter->iterations += stats->iterations;
+    meter->products += stats->product_seconds;
     for (int s = 0; s < FIRN_STAGE_COUNT; s++)
         meter->seconds[s] += stats->seconds[s];
     return --meter->left > 0 && (meter->until <= 0.0 || stats->time < meter->until);
@@ -60,40 +71,38 @@ static firn_result run(firn_sim *sim, bench_meter *meter, firn_error *error)
     return result == FIRN_ERR_CANCELLED ? FIRN_OK : result;
 }
 
-// A ball of snow just above the floor, as large as the number of particles asks for.
-static firn_result make_scene(const bench_request *request, firn_sim **sim, float *radius,
-                              firn_error *error)
+// The same state with the scalar kernels; few steps, for they are slow.
+static firn_result measure_twin(const bench_request *request, const firn_sim *sim,
+                                bench_result *result, firn_error *error)
 {
-    float h = request->def.cell_size;
-    firn_source_def ball = firn_source_def_default();
-    double cells = request->particles / (double)ball.particles_per_cell;
-    *radius = h * (float)cbrt(cells * 3.0 / (4.0 * 3.14159265358979));
-    ball = firn_source_def_sphere(firn_vec(0.0f, *radius + 2.0f * h, 0.0f), *radius);
-    ball.velocity = firn_vec(0.0f, -IMPACT_SPEED, 0.0f);
-    firn_collider_def floor = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
-    floor.friction = 0.5f;
-    FIRN_TRY(firn_sim_create(&request->def, sim, error));
-    FIRN_TRY(firn_sim_add_source(*sim, &ball, NULL, error));
-    return firn_sim_add_collider(*sim, &floor, NULL, error);
-}
-
-// Gigabytes read and written in a second by copying what no cache holds; best of several.
-static double measure_copy(int threads)
-{
-    size_t count = (size_t)1 << 25;
-    float *from = firn_alloc_zero(count * sizeof *from), *to = firn_alloc_zero(count * sizeof *to);
-    double best = 0.0;
-    for (int round = 0; from != NULL && to != NULL && round < ROUNDS; round++) {
+    const char *isa = getenv("FIRN_ISA");
+    char *before = isa != NULL ? strdup(isa) : NULL;
+    setenv("FIRN_ISA", "scalar", 1);
+    firn_bench_scene twin;
+    void *bytes = NULL;
+    size_t size = 0;
+    firn_result outcome =
+        firn_bench_scene_make(&request->def, request->particles, IMPACT_SPEED, &twin, error);
+    if (before != NULL)
+        setenv("FIRN_ISA", before, 1);
+    else
+        unsetenv("FIRN_ISA");
+    free(before);
+    if (outcome == FIRN_OK)
+        outcome = firn_sim_save_memory(sim, &bytes, &size, error);
+    if (outcome == FIRN_OK)
+        outcome = firn_sim_load_memory(twin.sim, bytes, size, error);
+    firn_free(bytes);
+    result->twin_ns = INFINITY;
+    for (int round = 0; outcome == FIRN_OK && round < TWIN_ROUNDS; round++) {
+        bench_meter meter = {.left = TWIN_STEPS};
         double start = firn_seconds();
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (size_t i = 0; i < count; i++)
-            to[i] = from[i];
-        double rate = 2e-9 * (double)(count * sizeof *from) / (firn_seconds() - start);
-        best = rate > best ? rate : best;
+        outcome = run(twin.sim, &meter, error);
+        double scale = 1e9 / ((double)meter.count * (double)result->particles);
+        result->twin_ns = fmin(result->twin_ns, scale * (firn_seconds() - start));
     }
-    firn_free(from);
-    firn_free(to);
-    return best;
+    firn_bench_scene_free(&twin);
+    return outcome;
 }
 
 static firn_result measure(const bench_request *request, firn_sim *sim, float radius,
@@ -118,6 +127,7 @@ static firn_result measure(const bench_request *request, firn_sim *sim, float ra
         for (int s = 0; s < FIRN_STAGE_COUNT; s++)
             result->stages[s] = scale * meter.seconds[s];
         result->iterations_per_step = meter.iterations / meter.count;
+        result->product_ns = scale * meter.products / (1.0 + result->iterations_per_step);
     }
     firn_step_stats stats = firn_sim_stats(sim);
     result->dt = stats.dt;
@@ -132,6 +142,15 @@ static const char *choice_name(const bench_request *request, const char *param, 
     return text;
 }
 
+// How much of what the cores could compute the particles got; explicit steps only.
+static double peak_share(const bench_request *request, const bench_result *r)
+{
+    if (request->def.integrator != FIRN_INTEGRATOR_EXPLICIT)
+        return 0.0;
+    double flops = request->def.kernel == FIRN_KERNEL_QUADRATIC ? FLOPS_QUADRATIC : FLOPS_CUBIC;
+    return flops / (r->ns_per_particle_step * r->peak_gflops * r->threads);
+}
+
 static void print_json(const bench_request *request, const bench_result *r)
 {
     char text[64];
@@ -144,8 +163,10 @@ static void print_json(const bench_request *request, const bench_result *r)
     for (int s = 0; firn_stage_name(s) != NULL; s++)
         printf("%s\"%s\": %.2f", s > 0 ? ", " : "", firn_stage_name(s), r->stages[s]);
     printf("}, \"bytes_per_particle\": %.1f, \"iterations_per_step\": %.2f, \"dt\": %.3g, "
-           "\"copy_gb_per_s\": %.2f}\n",
-           r->bytes_per_particle, r->iterations_per_step, r->dt, r->copy_gb_per_s);
+           "\"copy_gb_per_s\": %.2f, \"peak_gflops\": %.1f, \"peak_share\": %.3f, "
+           "\"product_ns\": %.2f, \"twin_ns\": %.1f}\n",
+           r->bytes_per_particle, r->iterations_per_step, r->dt, r->copy_gb_per_s, r->peak_gflops,
+           peak_share(request, r), r->product_ns, r->twin_ns);
 }
 
 static void print_table(const bench_request *request, const bench_result *r)
@@ -161,22 +182,34 @@ static void print_table(const bench_request *request, const bench_result *r)
         printf("%10.1f   %s\n", r->stages[s], firn_stage_name(s));
     printf("%10.1f bytes per particle\n", r->bytes_per_particle);
     printf("%10.1f iterations per substep of %.3g s\n", r->iterations_per_step, r->dt);
+    if (r->product_ns > 0.0)
+        printf("%10.1f ns per particle for a product with the Hessian\n", r->product_ns);
+    if (r->twin_ns > 0.0)
+        printf("%10.1f times as fast as the scalar twin (%.0f ns)\n",
+               r->twin_ns / r->ns_per_particle_step, r->twin_ns);
+    printf("%10.1f Gflop/s per core at most with %s\n", r->peak_gflops, r->isa);
+    if (peak_share(request, r) > 0.0)
+        printf("%10.0f %% of that used\n", 100.0 * peak_share(request, r));
     printf("%10.1f GB/s read and written by a plain copy\n", r->copy_gb_per_s);
 }
 
 static int measure_and_print(const bench_request *request)
 {
     firn_error error;
-    firn_sim *sim = NULL;
-    float radius = 0.0f;
+    firn_bench_scene scene;
     bench_result result = {.threads = request->def.thread_count};
-    firn_result outcome = make_scene(request, &sim, &radius, &error);
+    firn_result outcome =
+        firn_bench_scene_make(&request->def, request->particles, IMPACT_SPEED, &scene, &error);
     if (outcome == FIRN_OK)
-        outcome = measure(request, sim, radius, &result, &error);
-    firn_sim_destroy(sim);
+        outcome = measure(request, scene.sim, scene.radius, &result, &error);
+    if (outcome == FIRN_OK && request->twin)
+        outcome = measure_twin(request, scene.sim, &result, &error);
+    if (outcome == FIRN_OK)
+        result.peak_gflops = firn_sim_peak(scene.sim);
+    firn_bench_scene_free(&scene);
     if (outcome != FIRN_OK)
         return firn_exit_of(outcome, &error);
-    result.copy_gb_per_s = measure_copy(result.threads);
+    result.copy_gb_per_s = firn_bench_copy(result.threads);
     if (request->json)
         print_json(request, &result);
     else
@@ -194,7 +227,7 @@ static firn_result set(firn_sim_def *def, const char *name, const char *text, fi
 /// The words of the command line; what is left out has a default.
 typedef struct bench_words {
     const char *particles, *kernel, *transfer, *integrator, *threads, *steps, *retries, *isa, *json,
-        *folder;
+        *folder, *twin;
 } bench_words;
 
 #define ROW(field) offsetof(bench_words, field)
@@ -208,6 +241,7 @@ static const firn_option options[] = {
     {"--steps", "N", "substeps in each of five timed rounds (20)", ROW(steps)},
     {"--retries", "N", "above 0 the copy of the state is kept and counted (0)", ROW(retries)},
     {"--isa", "NAME", "scalar, baseline, avx2 or avx512", ROW(isa)},
+    {"--twin", NULL, "times the scalar kernels as well, from the same state", ROW(twin)},
     {"--json", NULL, "one JSON object instead of a table", ROW(json)},
     {"--folder", "DIR", "where the suites of files write (.)", ROW(folder)},
 };
@@ -219,6 +253,7 @@ static const struct {
 } suites[] = {
     {"alembic", firn_bench_alembic},
     {"formats", firn_bench_formats},
+    {"rasterize", firn_bench_rasterize},
     {"vdb", firn_bench_vdb},
 };
 
@@ -232,7 +267,7 @@ static int run_suite(const char *name, const char *folder)
     }
     return firn_usage("bench",
                       "there is no suite '%s'; alembic, formats and vdb measure files, "
-                      "no word at all measures the solver",
+                      "rasterize measures volumes, no word at all the solver",
                       name);
 }
 
@@ -244,7 +279,8 @@ static int run_bench(const void *memory, const firn_words *rest)
     bench_request request = {.def = firn_sim_def_default(),
                              .particles = 300000.0,
                              .steps = 20,
-                             .json = words->json != NULL};
+                             .json = words->json != NULL,
+                             .twin = words->twin != NULL};
     if (words->particles != NULL && (!firn_read_number(words->particles, &request.particles) ||
                                      request.particles < 1.0 || request.particles > 1e9))
         return firn_usage("bench", "--particles must be 1 to 1e9, not '%s'", words->particles);
@@ -276,10 +312,12 @@ static int run_bench(const void *memory, const firn_words *rest)
 const firn_command firn_command_bench = {
     .name = "bench",
     .summary = "measures the solver and the file formats on this machine",
-    .usage = "[alembic|formats|vdb] [OPTIONS]",
-    .about = "Times substeps of a snowball that hits the floor at 5 m/s, in the middle of the\n"
-             "impact: nanoseconds per particle and substep, stage by stage, and memory. With a\n"
-             "word: writing and reading files, as speed against plain files of the same bytes.",
+    .usage = "[alembic|formats|rasterize|vdb] [OPTIONS]",
+    .about = "Times substeps of a snowball that hits a floor with a dome on it at 5 m/s, in the\n"
+             "middle of the impact: nanoseconds per particle and substep, stage by stage, memory,\n"
+             "and what the machine could do at best. With a word: writing and reading files, as\n"
+             "speed against plain files of the same bytes; or making volumes of particles\n"
+             "(rasterize).",
     .example = "  firn bench --threads 8\n"
                "  firn bench --kernel cubic --integrator implicit --json\n"
                "  firn bench vdb --folder /tmp",

@@ -1,15 +1,35 @@
-/// The suites of `firn bench` that measure files, and what they share. Each prints CSV and ends the
-/// program with a sentence when a file cannot be written or read.
+/// The scene that `firn bench` times, its suites that measure files, and what these share. Suites
+/// print CSV and end the program with a sentence when a file cannot be written or read.
 #ifndef FIRN_BENCH_H
 #define FIRN_BENCH_H
 
 #include "firn/base.h"
+#include "firn/sim.h"
 
 enum { FIRN_BENCH_ROUNDS = 5 };
+
+/// A ball of snow just above a floor with a dome on it, the dome a level set.
+typedef struct firn_bench_scene {
+    firn_sim *sim;
+    float radius; // m, of the ball
+    firn_level_set dome;
+    firn_coord *origins; // of the dome
+    float *values;       // of the dome
+} firn_bench_scene;
+
+/// As large a ball as the number of particles asks for, falling at speed (m/s). The scene must be
+/// freed in any case.
+firn_result firn_bench_scene_make(const firn_sim_def *def, double particles, float speed,
+                                  firn_bench_scene *scene, firn_error *error);
+void firn_bench_scene_free(firn_bench_scene *scene);
+
+/// Gigabytes read and written in a second by copying what no cache holds; best of several.
+double firn_bench_copy(int threads);
 
 /// The folder is where test files go; they are removed again.
 void firn_bench_alembic(const char *folder);
 void firn_bench_formats(const char *folder);
+void firn_bench_rasterize(const char *folder); // writes no files
 void firn_bench_vdb(const char *folder);
 
 /// Ends the program with the error's sentence unless the result is FIRN_OK.

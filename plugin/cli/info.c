@@ -6,6 +6,7 @@
 #include "json.h"
 
 #include "firn/cache.h"
+#include "firn/sim.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,13 +41,49 @@ static firn_result info_scene(const char *path, firn_error *error)
     return FIRN_OK;
 }
 
+static const char *choice_of(const char *param, int index, char text[32])
+{
+    const firn_param *row = firn_params_find(firn_sim_params(), param);
+    if (row == NULL || !firn_param_choice(row, index, text, 32))
+        snprintf(text, 32, "%s %d", param, index);
+    return text;
+}
+
+// The frame is in the name, "solver.0012.chk"; program and graph are in the manifest of the cache.
+static void print_home(const char *path)
+{
+    char folder[FIRN_PATH_SIZE];
+    const char *name = strrchr(path, '/');
+    name = name != NULL ? name + 1 : path;
+    const char *dot = strchr(name, '.');
+    int frame = 0;
+    if (dot != NULL && sscanf(dot, ".%d.chk", &frame) == 1)
+        printf("  frame %d of node %.*s\n", frame, (int)(dot - name), name);
+    snprintf(folder, sizeof folder, "%.*s..", (int)(name - path), path);
+    firn_manifest *manifest = NULL;
+    if (firn_manifest_read(folder, &manifest, NULL) != FIRN_OK)
+        return;
+    firn_manifest_view view = firn_manifest_look(manifest);
+    printf("  in the cache of '%s' by %s, graph %016llx\n", view.name, view.program,
+           (unsigned long long)view.hash);
+    firn_manifest_destroy(manifest);
+}
+
 static firn_result info_checkpoint(const char *path, firn_error *error)
 {
-    struct stat status;
-    if (stat(path, &status) != 0)
-        return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no file '%s'", path);
-    printf("%s: Firn checkpoint, %lld bytes; `firn resume` of its shot continues from it\n", path,
-           (long long)status.st_size);
+    firn_checkpoint_info info;
+    char kernel[32], transfer[32], integrator[32];
+    FIRN_TRY(firn_checkpoint_look(path, &info, error));
+    printf("%s: checkpoint by firn %s, format %d, %zu bytes, checksum %016llx\n", path,
+           info.program, info.format, info.bytes, (unsigned long long)info.checksum);
+    print_home(path);
+    printf("  %zu particles in %zu blocks at %g s, after %lld substeps\n", info.particles,
+           info.blocks, info.time, (long long)info.substep);
+    printf("  cell size %g m, %s kernel, %s transfer, %s integrator, %d materials, %d sources\n",
+           (double)info.cell_size, choice_of("kernel", info.kernel, kernel),
+           choice_of("transfer", info.transfer, transfer),
+           choice_of("integrator", info.integrator, integrator), info.material_count,
+           info.source_count);
     return FIRN_OK;
 }
 
@@ -233,7 +270,8 @@ const firn_command firn_command_info = {
     .about =
         "Prints what files hold: the hierarchy, samples, times and bounds of .abc; attributes\n"
         "and ranges of .bgeo and .geo; grids and metadata of .vdb; faces of .obj; nodes and\n"
-        "links of .firn; frames and statistics of a cache folder.",
+        "links of .firn; frame, particles, time and settings of a checkpoint; frames and\n"
+        "statistics of a cache folder.",
     .example = "  firn info walk.abc surface.0001.vdb\n"
                "  firn info cache/snow/v1 --verify",
     .own = {options, FIRN_COUNT(options)},

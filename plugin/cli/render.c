@@ -297,7 +297,7 @@ static int run(const void *memory, const firn_words *words)
         code = firn_exit_code(result);
         if (result == FIRN_ERR_CANCELLED && firn_signals_stop() != 0)
             code = 128 + firn_signals_stop();
-        firn_meter_finish(&j.meter, code, result == FIRN_OK ? NULL : error.message);
+        firn_meter_finish(&j.meter, code, NULL, result == FIRN_OK ? NULL : error.message);
     }
     firn_free(j.sheet);
     firn_render_source_close(&j.source);

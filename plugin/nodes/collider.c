@@ -149,8 +149,10 @@ static firn_result load_still(const firn_cook *cook, firn_error *error)
         FIRN_TRY(load_mesh(cook, cook->start_frame, &own->shape, error));
     } else if (own->shape == NULL) {
         char path[FIRN_PATH_SIZE];
+        firn_vdb_shape_def def = s->surface;
+        def.velocity = false; // only the pose moves it
         FIRN_TRY(firn_path_of_frame(s->file, cook->start_frame, path, sizeof path, error));
-        FIRN_TRY(firn_shape_from_vdb_file(path, s->object, &s->surface, &own->shape, error));
+        FIRN_TRY(firn_shape_from_vdb_file(path, s->object, &def, &own->shape, error));
         warn(cook, own->shape);
     }
     own->data.def.level_set = firn_vdb_shape_level_set(own->shape);
@@ -174,7 +176,9 @@ static firn_result load_moving_mesh(const firn_cook *cook, firn_error *error)
         firn_vdb_shape_destroy(own->moving[0]);
         firn_vdb_shape_destroy(own->moving[1]);
         own->moving[0] = own->moving[1] = NULL;
-        FIRN_TRY(load_mesh(cook, cook->frame - 1, &own->moving[0], error));
+        // Nothing moves before the start, and numbered files begin there.
+        int before = cook->frame > cook->start_frame ? cook->frame - 1 : cook->frame;
+        FIRN_TRY(load_mesh(cook, before, &own->moving[0], error));
     }
     FIRN_TRY(load_mesh(cook, cook->frame, &own->moving[1], error));
     own->moving_frame = cook->frame;

@@ -7,6 +7,10 @@ typedef struct settings {
     firn_material_def def;
 } settings;
 
+#define ANIMATED                                                                                   \
+    "density young_modulus poisson_ratio hardening critical_compression critical_stretch jp_min "  \
+    "jp_max"
+
 static const firn_node_rows rows[] = {{firn_material_params, offsetof(settings, def)}};
 
 static const firn_param params[] = {
@@ -31,9 +35,11 @@ static void preset(void *memory)
 
 static firn_result cook(firn_cook *cook, firn_error *error)
 {
-    (void)error;
     settings *kept = cook->state;
     *kept = *(const settings *)cook->settings;
+    // Keys: in the middle of the interval that ends with the frame.
+    if (firn_cook_is_animated(cook, ANIMATED) && cook->frame > cook->start_frame)
+        FIRN_TRY(firn_cook_evaluate(cook, cook->frame - 0.5, kept, error));
     cook->output->material = &kept->def;
     return FIRN_OK;
 }
@@ -50,6 +56,7 @@ const firn_node_type firn_node_material = {
     .rows = rows,
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
+    .animated = ANIMATED,
     .output = FIRN_KIND_MATERIAL,
     .reset = reset,
     .preset = preset,

@@ -13,5 +13,6 @@ extern const firn_node_type firn_node_write_particles;
 extern const firn_node_type firn_node_write_volume;
 extern const firn_node_type firn_node_read_particles;
 extern const firn_node_type firn_node_read_volume;
+extern const firn_node_type firn_node_render;
 
 #endif

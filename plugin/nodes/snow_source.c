@@ -16,9 +16,12 @@ typedef struct settings {
     firn_vdb_shape_def shape;
 } settings;
 
+#define ANIMATED "velocity angular_velocity stiffness_noise density_noise"
+
 typedef struct state {
     firn_source_data data;
     firn_material_def material;
+    bool made; // but for what has keys
     firn_vdb_shape *shape;
     float *position, *velocity, *mass, *jp;
 } state;
@@ -116,16 +119,34 @@ static firn_result take_points(state *own, const firn_points *points, firn_error
     return FIRN_OK;
 }
 
+// What has keys is that in the middle of the interval that ends with the frame; the rest stays.
+static firn_result follow_keys(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    settings now;
+    double frame = cook->frame > cook->start_frame ? cook->frame - 0.5 : cook->frame;
+    FIRN_TRY(firn_cook_evaluate(cook, frame, &now, error));
+    own->data.def.velocity = now.def.velocity;
+    own->data.def.angular_velocity = now.def.angular_velocity;
+    own->data.def.stiffness_noise = now.def.stiffness_noise;
+    own->data.def.density_noise = now.def.density_noise;
+    return FIRN_OK;
+}
+
 static firn_result cook(firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
-    own->data.def = s->def;
-    own->data.def.region = s->region == REGION_BOX ? FIRN_REGION_BOX : FIRN_REGION_SPHERE;
     if (firn_cook_input_count(cook, "material") > 0) {
         own->material = *firn_cook_input(cook, "material", 0)->material;
         own->data.material = &own->material;
     }
+    cook->output->source = &own->data;
+    bool moves = firn_cook_is_animated(cook, ANIMATED);
+    if (own->made)
+        return moves ? follow_keys(cook, error) : FIRN_OK;
+    own->data.def = s->def;
+    own->data.def.region = s->region == REGION_BOX ? FIRN_REGION_BOX : FIRN_REGION_SPHERE;
     if (s->region >= REGION_MESH) {
         char path[FIRN_PATH_SIZE];
         FIRN_TRY(firn_path_of_frame(s->file, cook->start_frame, path, sizeof path, error));
@@ -141,8 +162,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
             FIRN_TRY(load_shape(cook, path, error));
         }
     }
-    cook->output->source = &own->data;
-    return FIRN_OK;
+    own->made = true;
+    return moves ? follow_keys(cook, error) : FIRN_OK;
 }
 
 static const firn_node_input inputs[] = {
@@ -162,6 +183,7 @@ const firn_node_type firn_node_snow_source = {
     .rows = rows,
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
+    .animated = ANIMATED,
     .inputs = inputs,
     .input_count = FIRN_COUNT(inputs),
     .output = FIRN_KIND_SOURCE,

@@ -19,11 +19,18 @@ typedef struct settings {
 
 enum { COLUMN_COUNT = 9, STAT_COUNT = 14 };
 
+// What firn_sim_change takes over.
+#define ANIMATED                                                                                   \
+    "gravity flip_ratio dt_min dt_max cfl wave_cfl tolerance max_iterations speed_limit"
+
 typedef struct state {
     firn_sim *sim;
     int frame; // that the simulation has reached
     firn_collider_id *colliders;
     size_t collider_count;
+    firn_source_id *sources;
+    firn_material_id *materials; // of each source; 0: it has none
+    firn_material_id common;     // of sources that have none
     firn_pose_key *keys;
 
     // Copies of what the simulation keeps in another form.
@@ -37,7 +44,7 @@ typedef struct state {
 
     // Of the frame in progress.
     const firn_cook *cook;
-    int64_t first_substep;
+    int64_t substeps_before; // -1: no substep yet
     double iterations, rejected, begun;
 
     bool stopped; // in the middle of a frame
@@ -80,6 +87,8 @@ static void release(void *memory)
     state *own = memory;
     firn_sim_destroy(own->sim);
     firn_free(own->colliders);
+    firn_free(own->sources);
+    firn_free(own->materials);
     firn_free(own->keys);
     firn_free(own->position);
     firn_free(own->velocity);
@@ -98,21 +107,27 @@ static firn_result add_material(state *own, const firn_material_def *def, firn_m
     return def != NULL ? firn_sim_add_material(own->sim, def, id, error) : FIRN_OK;
 }
 
+static const firn_material_def *common_material(const firn_cook *cook)
+{
+    bool linked = firn_cook_input_count(cook, "material") > 0;
+    return linked ? firn_cook_input(cook, "material", 0)->material : NULL;
+}
+
 static firn_result add_sources(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
-    const firn_material_def *common = NULL;
-    firn_material_id common_id;
-    if (firn_cook_input_count(cook, "material") > 0)
-        common = firn_cook_input(cook, "material", 0)->material;
-    FIRN_TRY(add_material(own, common, &common_id, error));
-    for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
+    size_t count = firn_cook_input_count(cook, "sources");
+    own->sources = firn_alloc_zero((count + 1) * sizeof *own->sources);
+    own->materials = firn_alloc_zero((count + 1) * sizeof *own->materials);
+    if (own->sources == NULL || own->materials == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the sources");
+    FIRN_TRY(add_material(own, common_material(cook), &own->common, error));
+    for (size_t i = 0; i < count; i++) {
         const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
         firn_source_def def = source->def;
-        def.material = common_id;
-        if (source->material != NULL)
-            FIRN_TRY(add_material(own, source->material, &def.material, error));
-        FIRN_TRY(firn_sim_add_source(own->sim, &def, NULL, error));
+        FIRN_TRY(add_material(own, source->material, &own->materials[i], error));
+        def.material = source->material != NULL ? own->materials[i] : own->common;
+        FIRN_TRY(firn_sim_add_source(own->sim, &def, &own->sources[i], error));
     }
     return FIRN_OK;
 }
@@ -161,6 +176,27 @@ static firn_result move_collider(const firn_cook *cook, size_t index, firn_error
                                   error);
 }
 
+// Values with keys are those in the middle of the interval that ends with the frame.
+static firn_result apply_keys(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    if (firn_cook_is_animated(cook, ANIMATED)) {
+        settings now;
+        FIRN_TRY(firn_cook_evaluate(cook, cook->frame - 0.5, &now, error));
+        FIRN_TRY(firn_sim_change(own->sim, &now.def, error));
+    }
+    if (own->common.index1 > 0)
+        FIRN_TRY(firn_sim_change_material(own->sim, own->common, common_material(cook), error));
+    for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
+        const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
+        if (source->material != NULL)
+            FIRN_TRY(
+                firn_sim_change_material(own->sim, own->materials[i], source->material, error));
+        FIRN_TRY(firn_sim_change_source(own->sim, own->sources[i], &source->def, error));
+    }
+    return FIRN_OK;
+}
+
 static firn_result build(const firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
@@ -180,7 +216,7 @@ static void collect_stats(state *own)
     const firn_stat stats[STAT_COUNT] = {
         {"particles", (double)firn_sim_particles(own->sim).count},
         {"time", firn_sim_time(own->sim)},
-        {"substeps", (double)(now.substep - own->first_substep)},
+        {"substeps", own->substeps_before < 0 ? 0.0 : (double)(now.substep - own->substeps_before)},
         {"dt", now.dt},
         {"iterations", own->iterations},
         {"rejected", own->rejected},
@@ -199,6 +235,9 @@ static void collect_stats(state *own)
 static bool on_substep(const firn_step_stats *stats, void *user)
 {
     state *own = user;
+    // After a restore only the first substep tells the number of those before it.
+    if (own->substeps_before < 0)
+        own->substeps_before = stats->substep - 1;
     own->iterations += stats->iterations;
     own->rejected += stats->rejected;
     collect_stats(own);
@@ -213,6 +252,7 @@ static firn_result advance(firn_cook *cook, firn_error *error)
         own->kept = NULL;
         FIRN_TRY(firn_sim_save_memory(own->sim, &own->kept, &own->kept_size, error));
     }
+    FIRN_TRY(apply_keys(cook, error));
     for (size_t i = 0; i < own->collider_count; i++)
         FIRN_TRY(move_collider(cook, i, error));
     firn_sim_set_progress(own->sim, on_substep, own);
@@ -307,14 +347,9 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     state *own = cook->state;
     own->cook = cook;
     own->iterations = own->rejected = 0.0;
+    own->substeps_before = -1;
     own->begun = firn_seconds();
-    if (own->sim == NULL) {
-        FIRN_TRY(build(cook, error));
-        own->first_substep = firn_sim_stats(own->sim).substep;
-    } else {
-        own->first_substep = firn_sim_stats(own->sim).substep;
-        FIRN_TRY(advance(cook, error));
-    }
+    FIRN_TRY(own->sim == NULL ? build(cook, error) : advance(cook, error));
     return publish(cook, error);
 }
 
@@ -353,6 +388,7 @@ const firn_node_type firn_node_solver = {
     .rows = rows,
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
+    .animated = ANIMATED,
     .neutral = "thread_count memory_limit checkpoint_frames checkpoint_minutes checkpoint_keep",
     .inputs = inputs,
     .input_count = FIRN_COUNT(inputs),

@@ -170,9 +170,10 @@ static firn_result open_manifest(firn_bake *bake, firn_error *error)
     snprintf(path, sizeof path, "%.3500s/manifest.json", bake->folder);
     unlink(path);
     FIRN_TRY(firn_manifest_create(bake->graph, bake->hash, &bake->manifest, error));
-    FIRN_TRY(firn_manifest_write(bake->manifest, bake->folder, error));
+    // Where there is a manifest, there is a graph.
     snprintf(path, sizeof path, "%.3500s/resolved.firn", bake->folder);
-    return firn_graph_save_resolved(bake->graph, path, error);
+    FIRN_TRY(firn_graph_save_resolved(bake->graph, path, error));
+    return firn_manifest_write(bake->manifest, bake->folder, error);
 }
 
 // Frames whose files are missing or changed are cooked again.
@@ -265,10 +266,14 @@ static firn_result bake_frame(firn_bake *bake, int frame, firn_error *error)
     FIRN_TRY(collect_stats(bake, frame, error));
     firn_cache_frame record = {frame, bake->file_count, bake->files, bake->stat_count, bake->stats};
     FIRN_TRY(firn_manifest_put_frame(bake->manifest, &record, error));
+    // A frame that is in the manifest is not cooked again, so its checkpoint comes before; and the
+    // one before that goes after, since a stop in between continues from it.
+    FIRN_TRY(firn_bake_checkpoint_if_due(bake, frame, error));
     FIRN_TRY(firn_manifest_write(bake->manifest, bake->folder, error));
+    firn_bake_forget_checkpoints(bake);
     if (host->frame_done != NULL)
         host->frame_done(frame, false, bake->stats, bake->stat_count, host->user);
-    return firn_bake_checkpoint_if_due(bake, frame, error);
+    return FIRN_OK;
 }
 
 static firn_result finish_archives(firn_bake *bake, firn_error *error)
@@ -300,18 +305,19 @@ static firn_result bake_frames(firn_bake *bake, firn_error *error)
         int unwritten = bake->first + bake->archive_frames * bake->step;
         missing = unwritten < missing ? unwritten : missing;
     }
+    firn_bake_forget_checkpoints(bake);
     bake->checkpoint_time = firn_seconds();
-    bake->checkpoint_frame = bake->graph->shot.first;
     int restored = 0;
     if (bake->resume && missing <= bake->last)
         FIRN_TRY(firn_bake_restore(bake, missing - 1, &restored, error));
     for (int frame = bake->first; frame <= bake->last; frame += bake->step) {
         firn_result result = bake_frame(bake, frame, error);
-        if (result == FIRN_ERR_CANCELLED)
+        if (result == FIRN_ERR_CANCELLED) {
             FIRN_TRY(firn_bake_checkpoint(bake, error));
-        if (result == FIRN_ERR_CANCELLED)
+            firn_bake_forget_checkpoints(bake);
             return firn_fail(error, FIRN_ERR_CANCELLED,
                              "stopped at frame %d; resume to continue from there", frame);
+        }
         FIRN_TRY(result);
     }
     return complete ? FIRN_OK : finish_archives(bake, error);

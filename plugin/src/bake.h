@@ -28,13 +28,14 @@ typedef struct firn_bake {
 
     int restored;           // frame of the checkpoint that is being loaded
     double checkpoint_time; // s, when the last one was written
-    int checkpoint_frame;
 } firn_bake;
 
 // checkpoints.c
 firn_result firn_bake_checkpoint_if_due(firn_bake *bake, int frame, firn_error *error);
 firn_result firn_bake_checkpoint(firn_bake *bake, firn_error *error);
 void firn_bake_clear_checkpoints(const firn_bake *bake);
+/// Removes all but the last few, and what a process that died left half written.
+void firn_bake_forget_checkpoints(const firn_bake *bake);
 /// Continues from the last checkpoint that is not after `limit` and can be loaded. *frame is where
 /// it is; before the first frame when there is none.
 firn_result firn_bake_restore(firn_bake *bake, int limit, int *frame, firn_error *error);

@@ -36,16 +36,34 @@ static double setting(const firn_bake *bake, const char *param, double fallback)
     return values[0];
 }
 
-static void forget_old(const firn_bake *bake, const firn_node *node)
+// Every so many frames, counted from the start of the shot, so that a run that was stopped has its
+// checkpoints where others do.
+static bool is_regular(const firn_bake *bake, int frame)
+{
+    int every = (int)setting(bake, "checkpoint_frames", 0.0), start = bake->graph->shot.first;
+    int before = frame - bake->step > start ? frame - bake->step : start;
+    return every > 0 && (frame - start) / every > (before - start) / every;
+}
+
+void firn_bake_forget_checkpoints(const firn_bake *bake)
 {
     char folder[FIRN_PATH_SIZE], path[FIRN_PATH_SIZE];
     checkpoint_folder(bake, folder, sizeof folder);
-    int keep = (int)setting(bake, "checkpoint_keep", 2.0), number = 0, limit = INT32_MAX;
-    for (int kept = 0; firn_folder_last(folder, node->name, limit, &number); kept++) {
-        checkpoint_path(bake, node, number, path, sizeof path);
-        if (kept >= keep)
-            unlink(path);
-        limit = number;
+    firn_folder_sweep(folder);
+    int keep = (int)setting(bake, "checkpoint_keep", 2.0);
+    bool regular = setting(bake, "checkpoint_frames", 0.0) > 0.0;
+    for (size_t i = 0; i < bake->marcher_count; i++) {
+        const firn_node *node = bake->marchers[i];
+        int number = 0, limit = INT32_MAX, kept = 0;
+        for (bool last = true; firn_folder_last(folder, node->name, limit, &number); last = false) {
+            // One in between, of a stop or a clock, is worth something until the next is there.
+            bool counts = !regular || is_regular(bake, number);
+            checkpoint_path(bake, node, number, path, sizeof path);
+            if (kept >= keep || !(counts || last))
+                unlink(path);
+            kept += counts;
+            limit = number;
+        }
     }
 }
 
@@ -65,7 +83,6 @@ firn_result firn_bake_checkpoint(firn_bake *bake, firn_error *error)
         checkpoint_path(bake, node, frame, path, sizeof path);
         if (rename(fresh, path) != 0)
             return firn_fail_errno(error, errno, "create", path);
-        forget_old(bake, node);
     }
     bake->checkpoint_time = firn_seconds();
     bake->graph->checkpoint = false;
@@ -74,13 +91,11 @@ firn_result firn_bake_checkpoint(firn_bake *bake, firn_error *error)
 
 firn_result firn_bake_checkpoint_if_due(firn_bake *bake, int frame, firn_error *error)
 {
-    double frames = setting(bake, "checkpoint_frames", 0.0);
     double minutes = setting(bake, "checkpoint_minutes", 0.0);
-    bool due = (frames > 0.0 && frame - bake->checkpoint_frame >= frames) ||
+    bool due = is_regular(bake, frame) ||
                (minutes > 0.0 && firn_seconds() - bake->checkpoint_time >= 60.0 * minutes);
     if (bake->marcher_count == 0 || !(due || bake->graph->checkpoint))
         return FIRN_OK;
-    bake->checkpoint_frame = frame;
     return firn_bake_checkpoint(bake, error);
 }
 
@@ -122,11 +137,16 @@ firn_result firn_bake_restore(firn_bake *bake, int limit, int *frame, firn_error
         firn_result result =
             firn_graph_run(graph, bake->marchers, bake->marcher_count, &pass, error);
         if (result == FIRN_OK) {
-            *frame = bake->checkpoint_frame = found;
+            *frame = found;
             return FIRN_OK;
         }
-        for (size_t i = bake->marcher_count; i-- > 0;)
+        char path[FIRN_PATH_SIZE];
+        for (size_t i = bake->marcher_count; i-- > 0;) {
             firn_node_release(bake->marchers[i]);
+            checkpoint_path(bake, bake->marchers[i], found, path, sizeof path);
+            if (result == FIRN_ERR_FORMAT)
+                unlink(path); // of no use to anybody
+        }
         if (result != FIRN_ERR_FORMAT && result != FIRN_ERR_IO && result != FIRN_ERR_NOT_FOUND)
             return result;
         if (graph->host.log != NULL && error != NULL)

@@ -1,8 +1,11 @@
 #define _DEFAULT_SOURCE
 #include "lock.h"
 
+#include "firn/cache.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,6 +28,26 @@ static bool is_this_host(const char *owner)
     gethostname(host, sizeof host - 1);
     size_t length = strlen(host);
     return strncmp(owner, host, length) == 0 && owner[length] == ' ';
+}
+
+// Asks about the process, not for the lock: whoever takes that for a moment stops a writer from
+// beginning.
+void firn_cache_writer(const char *folder, char *owner, size_t size)
+{
+    char path[FIRN_PATH_SIZE];
+    long process = 0;
+    owner[0] = '\0';
+    if (snprintf(path, sizeof path, "%s/.lock", folder) >= (int)sizeof path)
+        return;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    read_owner(descriptor, owner, size);
+    close(descriptor);
+    bool gone = is_this_host(owner) && sscanf(owner, "%*s %ld", &process) == 1 && process > 0 &&
+                kill((pid_t)process, 0) != 0 && errno == ESRCH;
+    if (gone)
+        owner[0] = '\0';
 }
 
 static firn_result refuse(const char *path, const char *owner, firn_error *error)

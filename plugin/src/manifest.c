@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MANIFEST_VERSION = 1, MANIFEST_LIMIT = 256 << 20, PIECE = 1 << 20 };
+enum { MANIFEST_VERSION = 1, TIMING_VERSION = 1, MANIFEST_LIMIT = 256 << 20, PIECE = 1 << 20 };
 
 struct firn_manifest {
     char *name, *program;
@@ -207,18 +207,51 @@ static json_t *files_json(const firn_cache_file *files, size_t count)
     return list;
 }
 
+// Numbers that tell about the run and not about the snow: another run has others. They have a file
+// of their own, so that equal cooks leave equal manifests.
+static bool is_of_the_run(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    name = dot != NULL ? dot + 1 : name;
+    return strcmp(name, "seconds") == 0 || strcmp(name, "bytes") == 0;
+}
+
+static json_t *stats_json(const firn_cache_frame *frame, bool of_the_run)
+{
+    json_t *stats = json_object();
+    for (size_t k = 0; k < frame->stat_count; k++)
+        if (is_of_the_run(frame->stats[k].name) == of_the_run)
+            json_object_set_new(stats, frame->stats[k].name, json_real(frame->stats[k].value));
+    return stats;
+}
+
+static firn_result write_timing(const firn_manifest *manifest, const char *folder,
+                                firn_error *error)
+{
+    json_t *frames = json_object();
+    for (size_t i = 0; i < manifest->frame_count; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", manifest->frames[i].frame);
+        json_object_set_new(frames, number, stats_json(&manifest->frames[i], true));
+    }
+    json_t *root = json_pack("{s:i, s:o}", "firn_timing", TIMING_VERSION, "frames", frames);
+    char path[FIRN_PATH_SIZE];
+    snprintf(path, sizeof path, "%.4000s/timing.json", folder);
+    firn_result result = firn_json_write(root, path, error);
+    json_decref(root);
+    return result;
+}
+
 firn_result firn_manifest_write(const firn_manifest *manifest, const char *folder,
                                 firn_error *error)
 {
+    FIRN_TRY(write_timing(manifest, folder, error));
     json_t *frames = json_array();
     for (size_t i = 0; i < manifest->frame_count; i++) {
         const firn_cache_frame *frame = &manifest->frames[i];
-        json_t *stats = json_object();
-        for (size_t k = 0; k < frame->stat_count; k++)
-            json_object_set_new(stats, frame->stats[k].name, json_real(frame->stats[k].value));
         json_array_append_new(frames, json_pack("{s:i, s:o, s:o}", "frame", frame->frame, "files",
                                                 files_json(frame->files, frame->file_count),
-                                                "stats", stats));
+                                                "stats", stats_json(frame, false)));
     }
     json_t *root =
         json_pack("{s:i, s:s, s:s, s:o, s:f, s:s, s:o, s:o}", "firn_manifest", MANIFEST_VERSION,
@@ -252,6 +285,14 @@ static bool read_file(const json_t *json, firn_cache_file *file)
            json_is_integer(size) && read_hex(json_object_get(json, "checksum"), &file->checksum);
 }
 
+static void add_timing(const json_t *json, const json_t *timing)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT,
+             json_integer_value(json_object_get(json, "frame")));
+    json_object_update_missing(json_object_get(json, "stats"), json_object_get(timing, number));
+}
+
 static firn_result read_frame(firn_manifest *manifest, const json_t *json, bool *fine,
                               firn_error *error)
 {
@@ -282,8 +323,8 @@ static firn_result read_frame(firn_manifest *manifest, const json_t *json, bool 
     return result;
 }
 
-static firn_result read_manifest(json_t *root, const char *path, firn_manifest **manifest,
-                                 firn_error *error)
+static firn_result read_manifest(const json_t *root, const json_t *timing, const char *path,
+                                 firn_manifest **manifest, firn_error *error)
 {
     const char *name = json_string_value(json_object_get(root, "name"));
     const char *program = json_string_value(json_object_get(root, "program"));
@@ -302,28 +343,43 @@ static firn_result read_manifest(json_t *root, const char *path, firn_manifest *
             result = firn_manifest_put_file(*manifest, &file, error);
     }
     const json_t *frames = json_object_get(root, "frames");
-    for (size_t i = 0; result == FIRN_OK && fine && i < json_array_size(frames); i++)
+    for (size_t i = 0; result == FIRN_OK && fine && i < json_array_size(frames); i++) {
+        add_timing(json_array_get(frames, i), json_object_get(timing, "frames"));
         result = read_frame(*manifest, json_array_get(frames, i), &fine, error);
+    }
     if (result == FIRN_OK && !fine)
         result = firn_fail(error, FIRN_ERR_FORMAT, "'%s' is not a manifest of a cache", path);
     return result;
+}
+
+static firn_result load_json(const char *path, json_t **root, firn_error *error)
+{
+    void *text = NULL;
+    size_t size = 0;
+    FIRN_TRY(firn_file_read(path, MANIFEST_LIMIT, &text, &size, error));
+    json_error_t problem;
+    *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+    firn_free(text);
+    if (*root != NULL)
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_FORMAT, "%s:%d: this is not JSON: %s", path, problem.line,
+                     problem.text);
 }
 
 firn_result firn_manifest_read(const char *folder, firn_manifest **manifest, firn_error *error)
 {
     *manifest = NULL;
     char path[FIRN_PATH_SIZE];
-    void *text = NULL;
-    size_t size = 0;
+    json_t *root = NULL, *timing = NULL;
+    snprintf(path, sizeof path, "%.4000s/timing.json", folder);
+    // A cache is whole without it; nothing is known about how long it took.
+    if (load_json(path, &timing, NULL) != FIRN_OK)
+        timing = NULL;
     snprintf(path, sizeof path, "%.4000s/manifest.json", folder);
-    FIRN_TRY(firn_file_read(path, MANIFEST_LIMIT, &text, &size, error));
-    json_error_t problem;
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    firn_free(text);
-    if (root == NULL)
-        return firn_fail(error, FIRN_ERR_FORMAT, "%s:%d: this is not JSON: %s", path, problem.line,
-                         problem.text);
-    firn_result result = read_manifest(root, path, manifest, error);
+    firn_result result = load_json(path, &root, error);
+    if (result == FIRN_OK)
+        result = read_manifest(root, timing, path, manifest, error);
+    json_decref(timing);
     json_decref(root);
     if (result != FIRN_OK) {
         firn_manifest_destroy(*manifest);

@@ -93,15 +93,12 @@ static void check_slope(const method *m, int leaning_plane, float mu)
     }
 }
 
-// The steeper slope is for the implicit step only: explicit APIC leaves the block humming, and at
-// mu 0.6 and tan 0.52 it creeps downhill at 5 cm/s.
 static void blocks_slide_exactly_on_slopes_steeper_than_mu(void **state)
 {
     (void)state;
     for (size_t i = 0; i < FIRN_COUNT(METHODS); i++)
         for (int leaning = 0; leaning < 2; leaning++)
-            check_slope(&METHODS[i], leaning,
-                        METHODS[i].integrator == FIRN_INTEGRATOR_IMPLICIT ? 0.6f : 0.3f);
+            check_slope(&METHODS[i], leaning, 0.6f);
 }
 
 // A block against a wall (normal x) or under a ceiling (normal -y); how far it has fallen (m) and

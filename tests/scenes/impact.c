@@ -140,8 +140,8 @@ static outcome hit(const method *m, float wave_cfl)
     return o;
 }
 
-// Four cells in radius. With 12 cells the rebound tears the ball open, and how far depends on the
-// substep with APIC, which smooths a little in every one: mean J_P 1.008, 0.891, 0.859 instead.
+// Four cells in radius. Of twelve, without the viscosity, the rebound would tear the ball open, and
+// how far would depend on how often APIC smooths: mean J_P 1.02, 0.89, 0.86.
 static void packing_of_a_coarse_ball_hardly_depends_on_the_substep(void **state)
 {
     (void)state;

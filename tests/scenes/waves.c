@@ -84,6 +84,7 @@ static firn_material_def rubber(void)
     firn_material_def def = firn_material_def_default();
     def.critical_compression = 0.5f;
     def.critical_stretch = 0.5f;
+    def.damping = 0.0f;
     return def;
 }
 

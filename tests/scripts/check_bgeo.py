@@ -215,4 +215,5 @@ def main():
     print("all values agree")
 
 
-main()
+if __name__ == "__main__":
+    main()

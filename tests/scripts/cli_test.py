@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Memory, where there is such a place: every frame is synced to its disk.
 SCRATCH = next((d for d in ["/dev/shm"] if os.access(d, os.W_OK)), None)
-COMMANDS = "new check estimate cook resume wedge info describe picture bench".split()
+COMMANDS = "new check estimate cook resume wedge info describe picture render report bench".split()
 SCENE = {
     "firn": 1,
     "name": "tiny",
@@ -60,13 +61,9 @@ SCENE = {
 
 
 def files_of(folder):
-    """Names and bytes of what a cook wrote, without what tells how long it took."""
-    found = {}
-    for path in sorted(Path(folder).rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and name != "manifest.json" and not name.startswith("checkpoints/"):
-            found[name] = path.read_bytes()
-    return found
+    """Names and bytes of all that a cook wrote, but for the file that tells how long it took."""
+    paths = (p for p in sorted(Path(folder).rglob("*")) if p.is_file() and p.name != "timing.json")
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
 
 
 class Firn(unittest.TestCase):
@@ -298,7 +295,13 @@ class Cook(Firn):
                               ("tiny_v1.0003.vdb", "density"), ("resolved.firn", "solver")):
             self.assertRegex(self.firn("info", folder / name), pattern)
         checkpoint = sorted(folder.glob("checkpoints/*.chk"))[0]
-        self.assertIn("checkpoint", self.firn("info", checkpoint))
+        text = self.firn("info", checkpoint)
+        self.assertRegex(text, r"checkpoint by firn \d.*, checksum [0-9a-f]{16}")
+        self.assertRegex(text, r"frame 4 of node solver\n.*cache of 'tiny'.*graph [0-9a-f]{16}")
+        self.assertRegex(text, rf"{frames[3]['particles']:.0f} particles in \d+ blocks at 0.03125 s")
+        self.assertRegex(text, "cell size 0.05 m, quadratic kernel, apic transfer, explicit")
+        (self.folder / "cut.chk").write_bytes(checkpoint.read_bytes()[:-1])
+        self.firn("info", "cut.chk", code=10)
         (folder / "tiny_v1.0002.bgeo").write_bytes(b"x")
         self.firn("info", folder, "--verify", code=10)
         self.assertIn("tiny_v1.0002.bgeo", self.err)
@@ -345,8 +348,8 @@ class Cook(Firn):
     def test_frames_thin_the_output_and_not_the_simulation(self):
         every = self.cook("every")
         some = self.cook("some", "--frames", "3-5x2")
-        names = {n for n in every if re.search(r"000[35]", n)}
-        self.assertEqual({n for n in some if ".000" in n}, names)
+        names = {n for n in every if re.search(r"^tiny.*000[35]", n)}
+        self.assertEqual({n for n in some if re.search(r"^tiny.*\.000", n)}, names)
         for name in names:
             if name.endswith(".bgeo"):
                 self.assertEqual(some[name], every[name])
@@ -364,42 +367,66 @@ class Cook(Firn):
         one, two = self.cook("one", "--threads", "1"), self.cook("two", "--threads", "2")
         self.assertEqual(set(one), set(two))
         for name in one:
-            if name != "resolved.firn":
+            if name != "resolved.firn":  # which has the number of threads
                 self.assertEqual(one[name], two[name], name)
+
+    def assert_same_files(self, found, expected, when):
+        self.assertEqual(sorted(found), sorted(expected), when)
+        for name in expected:
+            self.assertEqual(found[name], expected[name], f"{name}, {when}")
 
     def test_killed_at_any_moment_a_resume_leaves_the_same_files(self):
         begun = time.monotonic()
-        expected = self.cook("whole")
+        expected = self.cook("cache")
         duration = time.monotonic() - begun
-        moments = random.Random(7)
-        for attempt in range(5):
-            words = ["resume", self.scene, "--base", self.folder / f"cut{attempt}", "--quiet"]
+        for part in ("manifest.json", "resolved.firn", "checkpoints/solver.0005.chk"):
+            self.assertIn(part, expected)
+        moments, kills = random.Random(7), 0
+        while kills < 20:
+            shutil.rmtree(self.folder / "cache")
             for _ in range(2):
-                process = self.start(*words)
+                process = self.start("resume", self.scene, "--base", self.folder / "cache",
+                                     "--quiet")
                 try:
                     process.wait(moments.uniform(0.0, duration))
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-            self.firn(*words)
-            found = files_of(self.folder / f"cut{attempt}/tiny/v1")
-            self.assertEqual(sorted(found), sorted(expected))
-            for name in expected:
-                if name != "resolved.firn":
-                    self.assertEqual(found[name], expected[name], f"{name}, attempt {attempt}")
+                    kills += 1
+            self.assert_same_files(self.cook("cache", "--resume"), expected, f"{kills} kills")
+
+    def test_keys_act_and_resume_to_the_same_files(self):
+        scene = json.loads(json.dumps(SCENE))
+        nodes = scene["nodes"]
+        nodes["ball"]["params"]["end"] = 1
+        still = self.write_scene("tiny.firn", scene)
+        plain = self.cook("still")["tiny_v1.0005.bgeo"]
+        seen = {plain}
+        for node, param, value in (
+            ("solver", "gravity", {"keys": [[1, [0, -9.81, 0]], [5, [9, 30, 0]]]}),
+            ("snow", "young_modulus", {"from": 1, "values": [1.4e5, 1e5, 5e4, 2e4, 1e4]}),
+            ("ball", "velocity", {"keys": [[2, [0, -3, 0]], [4, [2, -6, 0]]],
+                                  "interpolation": "smooth"}),
+        ):
+            keyed = json.loads(json.dumps(scene))
+            keyed["nodes"][node].setdefault("params", {})[param] = value
+            self.scene = self.write_scene("tiny.firn", keyed)
+            expected = self.cook("cache")
+            self.assertNotIn(expected["tiny_v1.0005.bgeo"], seen, param)
+            seen.add(expected["tiny_v1.0005.bgeo"])
+            shutil.rmtree(self.folder / "cache")
+            self.cook("cache", "--frames", "1-3")
+            self.assert_same_files(self.cook("cache", "--resume"), expected, param)
+        self.assertEqual(still, self.scene)
 
     def test_stopped_by_a_signal_a_resume_leaves_the_same_files(self):
-        expected = self.cook("whole")
-        process = self.start("cook", self.scene, "--base", self.folder / "cut")
+        expected = self.cook("cache")
+        process = self.start("cook", self.scene, "--base", self.folder / "cache")
         self.wait_for(process, "^frame 2 ")
         process.terminate()
         process.communicate(timeout=30)
         self.assertEqual(process.returncode, 143)
-        self.firn("resume", self.scene, "--base", self.folder / "cut", "--quiet")
-        found = files_of(self.folder / "cut/tiny/v1")
-        for name in expected:
-            if name != "resolved.firn":
-                self.assertEqual(found[name], expected[name], name)
+        self.assert_same_files(self.cook("cache", "--resume"), expected, "stopped")
 
     def test_resume_of_a_complete_cache_does_nothing(self):
         self.cook("cache")
@@ -434,12 +461,37 @@ class Wedge(Firn):
         with open(folder / "wedges.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([r["folder"] for r in rows], ["w0", "w1", "w2", "w3"])
+        self.assertEqual({(r["status"], r["exit"]) for r in rows}, {("done", "0")})
+        sheet = (folder / "contact_sheet.png").read_bytes()
+        self.assertEqual(sheet[:8], b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", sheet[16:24])
+        self.assertEqual(width, 2 * 320)
+        self.assertGreater(height, 2 * 180)
         for row in rows:
             graph = json.loads((folder / row["folder"] / "resolved.firn").read_text())
             self.assertEqual(graph["wedge"], int(row["wedge"]))
             params = graph["nodes"]["snow"]["params"]
             self.assertEqual(params["hardening"], float(row["snow.hardening"]))
             self.assertTrue((folder / row["folder"] / "manifest.json").exists())
+
+    def statuses(self):
+        with open(self.folder / "cache/tiny/v1/wedges.csv", newline="") as file:
+            return {r["snow.hardening"]: r["status"] for r in csv.DictReader(file)}
+
+    def test_the_table_tells_how_each_variant_is_doing(self):
+        vary = ["wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--frames", "1-2"]
+        self.firn(*vary, "--only", "1", "--quiet", "--set", "solver.speed_limit=1", code=4)
+        self.assertEqual(self.statuses(), {"5": "waiting", "6": "failed", "7": "waiting"})
+        self.firn(*vary, "--only", "2", "--quiet")
+        self.assertEqual(self.statuses(), {"5": "waiting", "6": "failed", "7": "done"})
+        process = self.start("wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--frames",
+                             "1-5000", "--only", "0")
+        self.wait_for(process, "^frame 1 ")
+        process.kill()
+        process.wait()
+        self.assertEqual(self.statuses(), {"5": "cooking", "6": "failed", "7": "done"})
+        self.firn(*vary, "--quiet")
+        self.assertEqual(set(self.statuses().values()), {"done"})
 
     def test_one_variant_alone(self):
         self.firn("wedge", self.scene, "--vary", "snow.hardening=5,10", "--only", "1",

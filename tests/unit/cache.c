@@ -264,14 +264,23 @@ static void a_damaged_checkpoint_is_passed_over(void **state)
     firn_graph *graph = fixture_load(fixture_scene, folder);
     bake_or_fail(graph, false);
     uint64_t whole = fixture_hash_files(folder);
+    void *checkpoint = NULL;
+    size_t size = 0;
     snprintf(path, sizeof path, "%s/cache/drop/v1/drop_v1.0006.bgeo", folder);
     assert_int_equal(unlink(path), 0);
     snprintf(path, sizeof path, "%s/cache/drop/v1/checkpoints/solver.0005.chk", folder);
+    assert_int_equal(firn_file_read(path, 1u << 30, &checkpoint, &size, NULL), FIRN_OK);
     assert_int_equal(truncate(path, 5000), 0);
     firn_graph_destroy(graph);
     graph = fixture_load(fixture_scene, folder);
     bake_or_fail(graph, true);
     assert_int_equal(firn_graph_cook_count(graph, "solver"), 5); // 5, then 3 and up to 6
+    assert_int_not_equal(access(path, F_OK), 0);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(checkpoint, 1, size, file), size);
+    fclose(file);
+    firn_free(checkpoint);
     assert_true(fixture_hash_files(folder) == whole);
     firn_graph_destroy(graph);
     fixture_remove(folder);

@@ -14,6 +14,14 @@
 
 #include <cmocka.h>
 
+// Kernels as they are, without a boundary.
+static inline firn_field_def plain_def(void)
+{
+    firn_field_def def = firn_field_def_default();
+    def.edge = 0.0f;
+    return def;
+}
+
 // Particles that the test owns.
 typedef struct cloud {
     firn_field_points points;

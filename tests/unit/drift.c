@@ -41,7 +41,7 @@ static void every_voxel_that_snow_reaches_has_a_velocity(void **state)
 {
     (void)state;
     cloud c = random_cloud(12);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.shutter = 0.04f; // up to 0.22 m, 11 voxels
     for (def.dilation = 0; def.dilation < 2; def.dilation++) {
         firn_field *field = rasterize(&def, &c);
@@ -66,7 +66,7 @@ static void snow_keeps_its_own_velocity_and_the_rest_has_that_of_what_passes(voi
     (void)state;
     cloud c = random_cloud(1);
     c.velocity[0] = firn_vec(7.0f, 0.0f, -3.0f);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.shutter = 0.1f;
     def.dilation = 3;
     firn_field *field = rasterize(&def, &c);
@@ -89,7 +89,7 @@ static void the_rim_is_as_wide_as_asked_on_every_side(void **state)
     (void)state;
     cloud c = random_cloud(1);
     c.position[0] = firn_vec(0.01f, 0.01f, 0.01f); // the center of a voxel: 3 x 3 x 3 are reached
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     for (int dilation = 1; dilation <= 9; dilation += 4) {
         def.dilation = dilation;
         firn_field *field = rasterize(&def, &c);
@@ -107,7 +107,7 @@ static void density_and_compaction_do_not_change(void **state)
 {
     (void)state;
     cloud c = random_cloud(300);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     firn_field *plain = rasterize(&def, &c);
     def.shutter = 0.02f;
     def.dilation = 1;
@@ -140,7 +140,7 @@ static void fast_snow_costs_its_way_and_no_more(void **state)
     (void)state;
     cloud c = random_cloud(1);
     c.velocity[0] = firn_vec(400.0f, 400.0f, 400.0f);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.shutter = 0.02f; // 400 voxels along each axis, there and back
     firn_field *field = rasterize(&def, &c);
     firn_field_view view = firn_field_read(field);
@@ -154,7 +154,7 @@ static void snow_that_is_too_fast_to_follow_is_refused(void **state)
     (void)state;
     cloud c = random_cloud(2);
     c.velocity[1] = firn_vec(1e6f, 0.0f, 0.0f);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.shutter = 0.02f;
     firn_field *field = NULL;
     firn_error error = {0};
@@ -168,7 +168,7 @@ static void result_does_not_depend_on_thread_count(void **state)
 {
     (void)state;
     cloud c = random_cloud(1000);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.shutter = 0.02f;
     def.dilation = 1;
     expect_same_for_all_threads(def, &c);
@@ -179,7 +179,7 @@ static void running_out_of_memory_is_an_error(void **state)
 {
     (void)state;
     cloud c = random_cloud(50);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     int plain = allocations_needed(&def, &c);
     def.shutter = 0.02f;
     def.dilation = 1;

@@ -17,7 +17,7 @@ static void mass_and_momentum_are_conserved_for_every_kernel_voxel_and_filter(vo
     const float voxels[] = {0.005f, 0.0137f, 0.02f, 0.05f, 0.3f, 5.0f};
     const float widths[] = {0.0f, 0.001f, 0.031f};
     for (size_t run = 0; run < FIRN_COUNT(voxels) * FIRN_COUNT(widths) * 2; run++) {
-        firn_field_def def = firn_field_def_default();
+        firn_field_def def = plain_def();
         def.kernel = (int)(run % 2);
         def.voxel_size = voxels[run / 2 % FIRN_COUNT(voxels)];
         def.filter_width = widths[run / 2 / FIRN_COUNT(voxels)];
@@ -48,7 +48,7 @@ static void a_uniform_lattice_gives_its_density_velocity_and_compaction(void **s
     cloud c = lattice_cloud(16);
     const float voxels[] = {0.01f, 0.02f, 0.04f};
     for (int run = 0; run < 6; run++) {
-        firn_field_def def = firn_field_def_default();
+        firn_field_def def = plain_def();
         def.kernel = run % 2;
         def.voxel_size = voxels[run / 2];
         firn_field *field = rasterize(&def, &c);
@@ -90,7 +90,7 @@ static void one_particle_becomes_the_spline(void **state)
     const float expected[2][3] = {{6.0f / 8.0f, 1.0f / 8.0f, 0.0f},
                                   {4.0f / 6.0f, 1.0f / 6.0f, 0.0f}};
     for (int kernel = 0; kernel < 2; kernel++) {
-        firn_field_def def = firn_field_def_default();
+        firn_field_def def = plain_def();
         def.voxel_size = 1.0f;
         def.kernel = kernel;
         firn_field *field = rasterize(&def, &c);
@@ -115,7 +115,7 @@ static void the_center_of_mass_stays_where_it_is(void **state)
     cloud c = random_cloud(50);
     c.points.count = 1;
     for (int run = 0; run < 100; run++) {
-        firn_field_def def = firn_field_def_default();
+        firn_field_def def = plain_def();
         def.kernel = run % 2;
         def.voxel_size = 0.0625f;
         def.filter_width = run % 3 ? 0.0625f : 0.125f;
@@ -144,7 +144,7 @@ static void moving_by_whole_leaves_moves_the_field(void **state)
     (void)state;
     cloud c = random_cloud(500), moved = cloud_make(500);
     const firn_coord shift = {8, -24, 800};
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.voxel_size = 0.0625f;
     for (size_t i = 0; i < 500; i++) {
         // Few bits, so that the sum with the shift is exact.
@@ -187,7 +187,7 @@ static void moving_by_whole_voxels_moves_the_field(void **state)
 {
     (void)state;
     cloud c = random_cloud(200), moved = random_cloud(200);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.voxel_size = 0.0625f;
     for (size_t i = 0; i < 200; i++)
         moved.position[i] =
@@ -211,7 +211,7 @@ static void result_does_not_depend_on_thread_count(void **state)
 {
     (void)state;
     cloud c = random_cloud(20000);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     const int threads[] = {1, 2, 3, 8, 0};
     uint64_t hashes[FIRN_COUNT(threads)];
     for (size_t i = 0; i < FIRN_COUNT(threads); i++) {
@@ -226,7 +226,7 @@ static void leaves_are_sorted_and_never_empty(void **state)
 {
     (void)state;
     cloud c = random_cloud(3000);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     firn_field *field = rasterize(&def, &c);
     firn_field_view view = firn_field_read(field);
     assert_true(view.leaf_count > 100);
@@ -255,7 +255,7 @@ static void particles_far_apart_stay_sparse(void **state)
         c.velocity[i] = firn_vec(0.0f, 0.0f, 0.0f);
         c.mass[i] = c.jp[i] = 1.0f;
     }
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.voxel_size = 0.01f;
     firn_field *field = rasterize(&def, &c);
     assert_true(firn_field_read(field).leaf_count <= 16);
@@ -267,7 +267,7 @@ static void the_widest_filter_keeps_the_mass(void **state)
 {
     (void)state;
     cloud c = random_cloud(10);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.kernel = FIRN_KERNEL_CUBIC;
     def.voxel_size = 0.0625f;
     def.filter_width = 1.0f;
@@ -287,7 +287,7 @@ static void only_what_is_wanted_is_made(void **state)
 {
     (void)state;
     cloud c = random_cloud(300);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     firn_field *full = rasterize(&def, &c);
     firn_field_view all = firn_field_read(full);
     for (int run = 0; run < 3; run++) {
@@ -334,15 +334,15 @@ static void bad_input_is_refused(void **state)
     cloud c = random_cloud(10);
     firn_field_def def = {0};
     expect_refused(&def, &c.points);
-    def = firn_field_def_default();
+    def = plain_def();
     def.voxel_size = 0.0f;
     expect_refused(&def, &c.points);
     def.voxel_size = NAN;
     expect_refused(&def, &c.points);
-    def = firn_field_def_default();
+    def = plain_def();
     def.filter_width = 10.0f; // 500 voxels
     expect_refused(&def, &c.points);
-    def = firn_field_def_default();
+    def = plain_def();
 
     firn_field_points points = c.points;
     points.velocity = NULL;
@@ -384,7 +384,7 @@ static void running_out_of_memory_is_an_error(void **state)
 {
     (void)state;
     cloud c = random_cloud(3000); // the table of leaves has to grow
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     int allowed = allocations_needed(&def, &c);
     assert_true(allowed > 9);
     cloud_free(&c);

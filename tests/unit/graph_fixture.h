@@ -17,7 +17,8 @@ firn_graph *fixture_load(const char *text, const char *folder);
 void fixture_folder(char *path, size_t size);
 void fixture_remove(const char *path);
 
-/// All files below a folder except manifests, as one checksum over names and bytes.
+/// All files below a folder as one checksum over names and bytes, except those that tell how long
+/// it took and where it is.
 uint64_t fixture_hash_files(const char *folder);
 
 #endif

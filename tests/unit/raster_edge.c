@@ -8,7 +8,7 @@ static void mass_and_momentum_are_conserved_for_every_edge(void **state)
     cloud random = random_cloud(2000), lattice = lattice_cloud(6);
     const float edges[] = {0.01f, 0.5f, 1.0f, 3.0f};
     for (size_t run = 0; run < 3 * FIRN_COUNT(edges); run++) {
-        firn_field_def def = firn_field_def_default();
+        firn_field_def def = plain_def();
         def.edge = edges[run % FIRN_COUNT(edges)];
         def.kernel = (int)(run % 2);
         def.voxel_size = run % 3 == 0 ? 0.02f : 0.01f;
@@ -44,7 +44,7 @@ static void a_flat_boundary_is_as_wide_as_the_edge_and_in_its_place(void **state
 {
     (void)state;
     cloud c = lattice_cloud(12);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     double blurred[9], sharp[9];
     def.voxel_size = 0.01f; // the kernel is two voxels wide
     layers_at_top(&def, &c, 0.24f, blurred);
@@ -69,7 +69,7 @@ static void a_grain_beside_a_body_keeps_its_mass_and_place(void **state)
     cloud c = lattice_cloud(8);
     size_t grain = c.points.count - 1;
     c.position[grain] = firn_vec(0.08f, 0.16f + 0.045f, 0.08f);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.voxel_size = 0.01f;
     def.edge = 1.0f;
     firn_field *field = rasterize(&def, &c);
@@ -117,7 +117,7 @@ static void snow_stays_inside_the_mask_with_its_mass(void **state)
     floor_set *below = half_space(0.16f, 0.01f);
     c.points.mask = &below->set;
     for (int run = 0; run < 2; run++) {
-        firn_field_def def = firn_field_def_default();
+        firn_field_def def = plain_def();
         def.voxel_size = 0.01f;
         def.edge = run ? 1.0f : 0.0f;
         expect_conserved(&def, &c);
@@ -139,7 +139,7 @@ static void a_damaged_mask_is_refused(void **state)
     floor_set *below = half_space(0.16f, 0.01f);
     below->set.map.scale = NAN;
     c.points.mask = &below->set;
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     firn_field *field = NULL;
     firn_error error = {0};
     assert_int_not_equal(firn_field_create(&def, &c.points, &field, &error), FIRN_OK);
@@ -152,7 +152,7 @@ static void clipping_leaves_the_dense_voxels_as_they_are(void **state)
 {
     (void)state;
     cloud c = lattice_cloud(4);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     firn_field *whole = rasterize(&def, &c);
     def.clip = 50.0f;
     firn_field *clipped = rasterize(&def, &c);
@@ -185,7 +185,7 @@ static void result_does_not_depend_on_thread_count(void **state)
 {
     (void)state;
     cloud c = random_cloud(5000);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.edge = 1.0f;
     def.filter_width = 0.06f;
     expect_same_for_all_threads(def, &c);
@@ -197,7 +197,7 @@ static void running_out_of_memory_is_an_error(void **state)
     (void)state;
     cloud c = random_cloud(500);
     floor_set *below = half_space(0.16f, 0.01f);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     int plain = allocations_needed(&def, &c);
     def.edge = 1.0f;
     c.points.mask = &below->set;

@@ -21,7 +21,7 @@ static void mass_and_momentum_are_conserved_for_every_ratio_voxel_and_kernel(voi
     cloud random = random_cloud(2000), lattice = lattice_cloud(6);
     const float voxels[] = {0.005f, 0.01f, 0.0137f, 0.05f};
     for (size_t run = 0; run < 2 * FIRN_COUNT(voxels); run++) {
-        firn_field_def def = firn_field_def_default();
+        firn_field_def def = plain_def();
         def.kernel = (int)(run % 2);
         def.voxel_size = voxels[run / 2];
         def.anisotropy = 2.0f + (float)(run % 3);
@@ -136,7 +136,7 @@ static void flat_kernels_leave_less_snow_beyond_a_surface(void **state)
 {
     (void)state;
     cloud c = lattice_cloud(10);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.voxel_size = 0.005f;
     double round_share = share_above(&def, &c, 0.2f);
     def.anisotropy = 4.0f;
@@ -150,7 +150,7 @@ static void result_does_not_depend_on_thread_count(void **state)
 {
     (void)state;
     cloud c = random_cloud(5000);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     def.anisotropy = 4.0f;
     def.filter_width = 0.06f;
     expect_same_for_all_threads(def, &c);
@@ -161,7 +161,7 @@ static void running_out_of_memory_is_an_error(void **state)
 {
     (void)state;
     cloud c = random_cloud(500);
-    firn_field_def def = firn_field_def_default();
+    firn_field_def def = plain_def();
     int round_kernels = allocations_needed(&def, &c);
     def.anisotropy = 4.0f;
     assert_true(allocations_needed(&def, &c) > round_kernels + 5);

@@ -45,7 +45,8 @@ static mean look_down(slab *s, float cosine, int count)
     s->world.grid = &s->grid;
     s->world.solids = &s->solids;
     s->world.light = &s->light;
-    firn_tracker tracker = firn_tracker_start(&s->grid);
+    firn_tracker tracker;
+    assert_int_equal(firn_tracker_open(&tracker, &s->grid, NULL), FIRN_OK);
     double sum = 0.0, square = 0.0;
     for (int i = 0; i < count; i++) {
         firn_random random = firn_random_of(3, (uint64_t)i, 0);
@@ -58,6 +59,7 @@ static mean look_down(slab *s, float cosine, int count)
         sum += value;
         square += value * value;
     }
+    firn_tracker_close(&tracker);
     mean m = {sum / count, 0.0};
     m.error = sqrt(fmax(0.0, square / count - m.value * m.value) / count);
     return m;
@@ -152,7 +154,8 @@ static void a_floor_returns_its_albedo_and_snow_shades_it(void **state)
     s.light.sun = firn_vec(0.0f, 1.0f, 0.0f);
     s.world =
         (firn_world){.grid = &s.grid, .solids = &s.solids, .light = &s.light, .snow = s.world.snow};
-    firn_tracker tracker = firn_tracker_start(&s.grid);
+    firn_tracker tracker;
+    assert_int_equal(firn_tracker_open(&tracker, &s.grid, NULL), FIRN_OK);
     firn_random random = firn_random_of(1, 1, 1);
     firn_vec3 d = firn_normalize(firn_vec(0.1f, -1.0f, 0.0f));
     float open = firn_path_trace(&s.world, &tracker, &random, firn_vec(500.0f, 3.0f, 5.0f), d, 0.5f)
@@ -162,6 +165,7 @@ static void a_floor_returns_its_albedo_and_snow_shades_it(void **state)
             .radiance.x;
     assert_true(fabsf(open - 0.5f * 3.0f / FIRN_PI) < 1e-3f);
     assert_true(under < 1e-3f);
+    firn_tracker_close(&tracker);
     firn_solids_free(&s.solids);
     free_slab(&s);
 }

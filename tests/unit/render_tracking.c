@@ -78,7 +78,8 @@ typedef struct estimate {
 static estimate measure(const firn_density_grid *grid, firn_vec3 from, firn_vec3 direction,
                         float end, int count)
 {
-    firn_tracker tracker = firn_tracker_start(grid);
+    firn_tracker tracker;
+    assert_int_equal(firn_tracker_open(&tracker, grid, NULL), FIRN_OK);
     double flown = 0.0, sum = 0.0, square = 0.0;
     for (int i = 0; i < count; i++) {
         firn_random random = firn_random_of(7, (uint64_t)i, 0);
@@ -88,6 +89,7 @@ static estimate measure(const firn_density_grid *grid, firn_vec3 from, firn_vec3
         sum += share;
         square += share * share;
     }
+    firn_tracker_close(&tracker);
     estimate e = {.flown = flown / count, .passed = sum / count};
     e.flown_error = sqrt(e.flown * (1.0 - e.flown) / count);
     e.passed_error = sqrt(fmax(0.0, square / count - e.passed * e.passed) / count);
@@ -157,7 +159,8 @@ static void no_point_of_a_block_exceeds_its_bound(void **state)
     (void)state;
     block_field field = block_field_create(2, 3, 2, 1.0f, lumpy);
     firn_density_grid grid = make_grid(&field, 1.0f);
-    firn_tracker tracker = firn_tracker_start(&grid);
+    firn_tracker tracker;
+    assert_int_equal(firn_tracker_open(&tracker, &grid, NULL), FIRN_OK);
     firn_random random = firn_random_of(9, 9, 9);
     for (int i = 0; i < 200000; i++) {
         firn_vec3 p = {-3.0f + 22.0f * firn_random_unit(&random),
@@ -170,6 +173,7 @@ static void no_point_of_a_block_exceeds_its_bound(void **state)
         assert_true(fabs((double)extinction -
                          dense_at(&field, (double)p.x, (double)p.y, (double)p.z)) < 1e-4);
     }
+    firn_tracker_close(&tracker);
     firn_density_grid_free(&grid);
     block_field_free(&field);
 }
@@ -185,7 +189,8 @@ static void moving_density_stays_below_its_bound_and_moves(void **state)
         .field = &field.view, .reference_density = 1.0f, .extinction = 1.0f, .shutter = 1.0f};
     firn_density_grid grid;
     assert_int_equal(firn_density_grid_create(&grid, &def, NULL), FIRN_OK);
-    firn_tracker tracker = firn_tracker_start(&grid);
+    firn_tracker tracker;
+    assert_int_equal(firn_tracker_open(&tracker, &grid, NULL), FIRN_OK);
     firn_random random = firn_random_of(9, 9, 9);
     for (int i = 0; i < 50000; i++) {
         firn_vec3 p = {8.0f + 16.0f * firn_random_unit(&random),
@@ -200,6 +205,7 @@ static void moving_density_stays_below_its_bound_and_moves(void **state)
         assert_true(fabs((double)extinction - dense_at(&field, from, (double)p.y, (double)p.z)) <
                     2e-3);
     }
+    firn_tracker_close(&tracker);
     firn_density_grid_free(&grid);
     block_field_free(&field);
 }

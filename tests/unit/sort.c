@@ -86,6 +86,8 @@ static void expect_sorted(const firn_sim *sim)
             last_cell = cell;
         }
         for (int n = 0; n < 27; n++) {
+            if (blocks[b].near[n] < 0)
+                continue;
             firn_coord at = ((const firn_coord *)grid->node_coord.data)[blocks[b].near[n]];
             assert_int_equal(at.x, blocks[b].coord.x + n / 9 - 1);
             assert_int_equal(at.y, blocks[b].coord.y + n / 3 % 3 - 1);
@@ -93,6 +95,44 @@ static void expect_sorted(const firn_sim *sim)
         }
     }
     assert_int_equal(next, sim->particles.count);
+}
+
+// Wherever a particle of the block drifts by less than a cell, its kernel finds its nodes.
+static void expect_reach(const firn_sim *sim, const firn_block *block, size_t p)
+{
+    for (int n = 0; n < 27; n++) {
+        const int side[3] = {n / 9 - 1, n / 3 % 3 - 1, n % 3 - 1};
+        bool needed = true;
+        for (int axis = 0; axis < 3; axis++) {
+            int cell = (int)floorf(firn_channel_of(&sim->particles, FIRN_U + axis)[p]);
+            int first = cell - 1, last = cell + 1 + sim->grid.order - 1;
+            assert_true(block->low[axis] <= first || first < 0);
+            assert_true(block->high[axis] >= cell + 2 || cell + 2 > 5);
+            needed &= side[axis] == 0 || (side[axis] < 0 ? first < 0 : last >= 4);
+        }
+        assert_true(!needed || block->near[n] >= 0);
+    }
+}
+
+static void blocks_hold_what_their_particles_can_reach_and_little_else(void **state)
+{
+    (void)state;
+    for (int kernel = 0; kernel < 2; kernel++) {
+        firn_sim *sim = empty_sim(kernel);
+        add_cloud(sim, 500, 0.5, 3);
+        sort(sim);
+        const firn_block *blocks = firn_grid_blocks(&sim->grid);
+        for (size_t b = 0; b < sim->grid.block_count; b++) {
+            for (size_t p = blocks[b].begin; p < blocks[b].end; p++)
+                expect_reach(sim, &blocks[b], p);
+        }
+        firn_sim_destroy(sim);
+        sim = empty_sim(kernel);
+        add_points(sim, (const firn_vec3[]){{0.5f, 0.5f, 0.5f}}, 1);
+        sort(sim);
+        assert_true(sim->grid.node_block_count <= (sim->grid.order == 3 ? 8 : 27));
+        firn_sim_destroy(sim);
+    }
 }
 
 static void every_particle_is_in_its_block_and_stays_where_it_was(void **state)
@@ -374,6 +414,7 @@ int main(void)
         cmocka_unit_test(particles_of_a_cell_keep_their_order),
         cmocka_unit_test(order_does_not_depend_on_the_threads),
         cmocka_unit_test(particles_out_of_the_domain_are_removed),
+        cmocka_unit_test(blocks_hold_what_their_particles_can_reach_and_little_else),
         cmocka_unit_test(blocks_are_proportional_to_the_places_with_snow),
         cmocka_unit_test(slow_snow_far_away_arrives),
         cmocka_unit_test(far_away_snow_falls_as_snow_at_the_origin),

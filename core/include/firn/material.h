@@ -18,6 +18,7 @@ typedef struct firn_material_def {
     float critical_stretch;     // theta_s
     float jp_min;               // bounds of the plastic volume ratio J_P
     float jp_max;
+    float damping; // s, time constant of the viscosity
 } firn_material_def;
 
 FIRN_API void firn_material_def_reset(firn_material_def *def, size_t size);

@@ -21,7 +21,11 @@ typedef struct firn_sim firn_sim;
 
 typedef enum firn_kernel { FIRN_KERNEL_QUADRATIC, FIRN_KERNEL_CUBIC } firn_kernel;
 typedef enum firn_transfer { FIRN_TRANSFER_APIC, FIRN_TRANSFER_FLIP } firn_transfer;
-typedef enum firn_integrator { FIRN_INTEGRATOR_EXPLICIT, FIRN_INTEGRATOR_IMPLICIT } firn_integrator;
+typedef enum firn_integrator {
+    FIRN_INTEGRATOR_EXPLICIT,
+    FIRN_INTEGRATOR_IMPLICIT,
+    FIRN_INTEGRATOR_AUTO, // whichever is estimated to be cheaper, decided anew by each call
+} firn_integrator;
 typedef enum firn_volume { FIRN_VOLUME_SEED, FIRN_VOLUME_GRID } firn_volume;
 
 typedef struct firn_sim_def {
@@ -86,6 +90,20 @@ FIRN_API firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id
                                               const firn_surface_key *from,
                                               const firn_surface_key *to, firn_error *error);
 
+// Between two calls of firn_sim_step some things may change. A checkpoint does not hold them.
+
+/// Takes over gravity, flip_ratio, dt_min, dt_max, cfl, wave_cfl, tolerance, max_iterations and
+/// speed_limit; the other settings stay.
+FIRN_API firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, firn_error *error);
+
+/// Snow that is there changes its behavior; the density is that of snow which comes later.
+FIRN_API firn_result firn_sim_change_material(firn_sim *sim, firn_material_id id,
+                                              const firn_material_def *def, firn_error *error);
+
+/// Takes over velocity, angular_velocity and noise for what is emitted from now on.
+FIRN_API firn_result firn_sim_change_source(firn_sim *sim, firn_source_id id,
+                                            const firn_source_def *def, firn_error *error);
+
 /// What one substep did.
 enum { FIRN_STAGE_COUNT = 8 };
 typedef struct firn_step_stats {
@@ -93,6 +111,7 @@ typedef struct firn_step_stats {
     double dt;                          // s
     double progress;                    // 0 to 1, within the call
     int64_t substep;                    // number since the simulation began
+    int integrator;                     // firn_integrator, explicit or implicit: the one at work
     int iterations;                     // of the implicit solve
     int rejected;                       // smaller steps that had to be tried first
     double residual;                    // m/s
@@ -103,6 +122,7 @@ typedef struct firn_step_stats {
     size_t blocks;                    // of 4^3 grid nodes
     size_t bytes;                     // held by the simulation
     double seconds[FIRN_STAGE_COUNT]; // wall time of each stage, see firn_stage_name
+    double product_seconds;           // part of the solve: the Hessian times vectors
 } firn_step_stats;
 
 /// The name of a stage of firn_step_stats.seconds, such as "p2g"; NULL past the last.
@@ -161,11 +181,31 @@ FIRN_API firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, siz
 FIRN_API firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size,
                                           firn_error *error);
 
+/// What a checkpoint says about itself, without a simulation to load it into.
+typedef struct firn_checkpoint_info {
+    char program[16]; // version of Firn, "0.1.0"
+    int format;       // version of the format
+    double time;      // s, simulated
+    int64_t substep;  // number since the simulation began
+    size_t particles, blocks;
+    size_t bytes;
+    uint64_t checksum;
+    float cell_size;                  // m
+    int kernel, transfer, integrator; // as in firn_sim_def
+    int material_count, source_count; // the default material included
+} firn_checkpoint_info;
+FIRN_API firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info,
+                                          firn_error *error);
+
 /// A checksum of the whole state: equal for equal bits.
 FIRN_API uint64_t firn_sim_hash(const firn_sim *sim);
 
 /// The instruction set that the kernels run on: "scalar", "sse2", "avx2" or "avx512".
 FIRN_API const char *firn_sim_isa(const firn_sim *sim);
+
+/// What one core can compute at most with those instructions, measured now: 1e9 floating-point
+/// operations per second, an FMA as two.
+FIRN_API double firn_sim_peak(const firn_sim *sim);
 
 #ifdef __cplusplus
 }

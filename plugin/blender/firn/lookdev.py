@@ -77,6 +77,10 @@ def add_volume(path, meta, name="Snow"):
     obj = bpy.data.objects.new(name, volume)
     if str(meta["up_axis"]).lower() == "y":
         obj.rotation_euler = (math.radians(90.0), 0.0, 0.0)
+    # OpenVDB has the value of voxel i at the point i of its lattice, Cycles at i + 0.5: without
+    # this the snow would stand half a voxel off along each axis.
+    to_object = volume.grids["density"].matrix_object.to_3x3()
+    obj.location = -(obj.rotation_euler.to_matrix() @ to_object @ Vector((0.5, 0.5, 0.5)))
     bpy.context.scene.collection.objects.link(obj)
     return obj
 
@@ -249,7 +253,8 @@ def set_cycles(max_bounces, samples):
     cycles.diffuse_bounces = cycles.transparent_max_bounces = max_bounces
     cycles.sample_clamp_direct = cycles.sample_clamp_indirect = 0.0
     cycles.blur_glossy = 0.0
-    cycles.volume_step_rate = 0.5
+    # Light is followed in steps; half a voxel is 5 % too bright at the density of snow, this 1.5 %.
+    cycles.volume_step_rate = 0.25
     cycles.volume_max_steps = 1024
 
 
@@ -283,4 +288,8 @@ def setup(volume_path, setup=None, meta=None, samples=64):
     else:
         frame_camera(obj, image["width"] / image["height"])
     set_cycles(int(image["max_bounces"]), samples)
+    shutter = numbers.get("camera", {}).get("shutter_frames", 0.0)
+    scene.render.use_motion_blur = shutter > 0.0
+    scene.render.motion_blur_shutter = max(shutter, 0.01)
+    scene.render.fps = round(numbers.get("fps", meta.get("fps", 24)))
     return obj

@@ -56,6 +56,9 @@ FIRN_API const char *firn_cache_state_name(firn_cache_state state);
 FIRN_API firn_result firn_graph_cache_state(firn_graph *graph, firn_cache_state *state,
                                             firn_error *error);
 
+/// Who writes the cache in a folder now, "host process"; "" when nobody does.
+FIRN_API void firn_cache_writer(const char *folder, char *owner, size_t size);
+
 // --- The manifest --------------------------------------------------------------------------------
 
 typedef struct firn_cache_file {

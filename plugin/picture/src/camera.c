@@ -35,13 +35,9 @@ static void find_range(const firn_picture_scene *scene, int axis, float *values,
     range[1] = n > 0 ? values[n - 1 - n / 100] : 1.0f;
 }
 
-static firn_result find_box(const firn_picture_def *def, const firn_picture_scene *scene,
-                            camera *cam, firn_error *error)
+firn_result firn_picture_box(const firn_picture_scene *scene, firn_vec3 *lower, firn_vec3 *upper,
+                             firn_error *error)
 {
-    cam->lower = def->lower;
-    cam->upper = def->upper;
-    if (def->lower.x <= def->upper.x)
-        return FIRN_OK;
     size_t room = SAMPLE_LIMIT + 1 + scene->cloud_count;
     float *values = firn_alloc(room * sizeof *values);
     if (values == NULL)
@@ -50,13 +46,21 @@ static firn_result find_box(const firn_picture_def *def, const firn_picture_scen
     for (int axis = 0; axis < 3; axis++)
         find_range(scene, axis, values, range[axis]);
     firn_free(values);
-    cam->lower = firn_vec(range[0][0], range[1][0], range[2][0]);
-    cam->upper = firn_vec(range[0][1], range[1][1], range[2][1]);
-    float margin = 0.08f * firn_length(firn_sub(cam->upper, cam->lower)) + 1e-3f;
+    *lower = firn_vec(range[0][0], range[1][0], range[2][0]);
+    *upper = firn_vec(range[0][1], range[1][1], range[2][1]);
+    float margin = 0.08f * firn_length(firn_sub(*upper, *lower)) + 1e-3f;
     firn_vec3 rim = {margin, 0.5f * margin, margin};
-    cam->lower = firn_sub(cam->lower, rim);
-    cam->upper = firn_add(cam->upper, rim);
+    *lower = firn_sub(*lower, rim);
+    *upper = firn_add(*upper, rim);
     return FIRN_OK;
+}
+
+void firn_picture_include(firn_picture_def *def, firn_vec3 lower, firn_vec3 upper)
+{
+    bool first = def->lower.x > def->upper.x;
+    firn_vec3 low = first ? lower : def->lower, high = first ? upper : def->upper;
+    def->lower = firn_vec(fminf(low.x, lower.x), fminf(low.y, lower.y), fminf(low.z, lower.z));
+    def->upper = firn_vec(fmaxf(high.x, upper.x), fmaxf(high.y, upper.y), fmaxf(high.z, upper.z));
 }
 
 firn_vec3 to_view(const camera *cam, firn_vec3 world)
@@ -76,7 +80,10 @@ firn_result find_camera(const firn_picture_def *def, const firn_picture_scene *s
                         firn_error *error)
 {
     const float radians = 0.017453292519943295f;
-    FIRN_TRY(find_box(def, scene, cam, error));
+    cam->lower = def->lower;
+    cam->upper = def->upper;
+    if (def->lower.x > def->upper.x)
+        FIRN_TRY(firn_picture_box(scene, &cam->lower, &cam->upper, error));
     cam->width = def->width * SUPERSAMPLES;
     cam->height = def->height * SUPERSAMPLES;
     float turn = radians * def->azimuth, lift = radians * def->elevation;

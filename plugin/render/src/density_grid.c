@@ -406,20 +406,60 @@ float firn_density_voxel(const firn_density_grid *grid, int32_t x, int32_t y, in
     return brick != NULL ? firn_brick_value(grid, brick, x & 7, y & 7, z & 7) : 0.0f;
 }
 
-void firn_density_cell(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z,
-                       float corner[8])
+// The voxels of one of the eight blocks that a room reaches into.
+static void unpack_part(const firn_density_grid *grid, const firn_brick *brick, const int begin[3],
+                        const int end[3], float *values)
 {
-    int i = x & 7, j = y & 7, k = z & 7;
-    if (i == 7 || j == 7 || k == 7) {
-        for (int c = 0; c < 8; c++)
-            corner[c] = firn_density_voxel(grid, x + (c >> 2), y + (c >> 1 & 1), z + (c & 1));
-        return;
+    for (int x = begin[0]; x < end[0]; x++)
+        for (int y = begin[1]; y < end[1]; y++) {
+            float *row = values + (x * 9 + y) * 9;
+            uint32_t byte = brick->mask[2 * (x & 7) + ((y & 7) >> 2)] >> (8 * (y & 3)) & 0xffu;
+            for (int z = begin[2]; z < end[2] && byte != 0; z++)
+                row[z] = grid->extinction * firn_brick_value(grid, brick, x & 7, y & 7, z & 7);
+        }
+}
+
+// All values of a brick in their order, without counting bits.
+static void unpack_own(const firn_density_grid *grid, const firn_brick *brick, float *values)
+{
+    const uint16_t *at = grid->values + brick->first;
+    for (int word = 0; word < 16; word++) {
+        if (brick->mask[word] == 0)
+            continue;
+        float *rows = values + (word / 2 * 9 + word % 2 * 4) * 9;
+        for (int y = 0; y < 4; y++) {
+            uint32_t byte = brick->mask[word] >> (8 * y) & 0xffu;
+            float *row = rows + 9 * y;
+            for (int z = 0; z < 8 && byte == 0xffu; z++)
+                row[z] = grid->extinction * firn_half_to_float(at[z]);
+            at += byte == 0xffu ? 8 : 0;
+            for (int z = 0; z < 8 && byte != 0xffu; z++)
+                if ((byte >> z & 1u) != 0)
+                    row[z] = grid->extinction * firn_half_to_float(*at++);
+        }
     }
-    const firn_brick *brick = find_brick(grid, x, y, z);
-    for (int c = 0; c < 8; c++)
-        corner[c] = brick != NULL
-                        ? firn_brick_value(grid, brick, i + (c >> 2), j + (c >> 1 & 1), k + (c & 1))
-                        : 0.0f;
+}
+
+void firn_density_unpack(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z,
+                         float values[729])
+{
+    memset(values, 0, 729 * sizeof *values);
+    for (int side = 0; side < 8; side++) {
+        const int beyond[3] = {side >> 2, side >> 1 & 1, side & 1};
+        int32_t block = firn_block_find(&grid->index, x + beyond[0], y + beyond[1], z + beyond[2]);
+        if (block == FIRN_NO_BLOCK || (size_t)block >= grid->brick_count)
+            continue;
+        if (side == 0) {
+            unpack_own(grid, &grid->bricks[block], values);
+            continue;
+        }
+        int begin[3], end[3];
+        for (int axis = 0; axis < 3; axis++) {
+            begin[axis] = beyond[axis] != 0 ? 8 : 0;
+            end[axis] = beyond[axis] != 0 ? 9 : 8;
+        }
+        unpack_part(grid, &grid->bricks[block], begin, end, values);
+    }
 }
 
 void firn_motion_cell(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z,

@@ -75,11 +75,12 @@ static inline float firn_brick_value(const firn_density_grid *grid, const firn_b
 /// Density of the voxel in units of the reference.
 float firn_density_voxel(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z);
 
-/// Densities of the voxels around cell (x, y, z): number 4 i + 2 j + k is (x + i, y + j, z + k).
-void firn_density_cell(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z,
-                       float corner[8]);
+/// Extinction (1/voxel) of the voxels of a block and of one layer beyond, 9^3 values with z running
+/// fastest.
+void firn_density_unpack(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z,
+                         float values[729]);
 
-/// The same of the motion.
+/// Motion of the voxels around cell (x, y, z): number 4 i + 2 j + k is (x + i, y + j, z + k).
 void firn_motion_cell(const firn_density_grid *grid, int32_t x, int32_t y, int32_t z,
                       firn_vec3 corner[8]);
 

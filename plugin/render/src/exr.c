@@ -33,13 +33,13 @@ static int64_t put(exr_const_context_t context, void *user, const void *bytes, u
     firn_file_writer *file = user;
     (void)context;
     (void)fail;
+    static const char zeros[256] = {0};
     uint64_t end = firn_file_size(file);
-    // The table of chunks is left out at first and comes last.
-    static const unsigned char zeros[256] = {0};
+    // Room for the table of chunks, which comes last.
     while (end < offset) {
-        uint64_t gap = offset - end < sizeof zeros ? offset - end : sizeof zeros;
-        firn_file_write(file, zeros, (size_t)gap);
-        end += gap;
+        uint64_t part = offset - end < sizeof zeros ? offset - end : sizeof zeros;
+        firn_file_write(file, zeros, (size_t)part);
+        end += part;
     }
     uint64_t inside = end - offset < size ? end - offset : size;
     if (inside > 0)
@@ -163,41 +163,73 @@ firn_result firn_exr_write(const char *path, int width, int height,
 
 // --- Reading -------------------------------------------------------------------------------------
 
+/// Where the values of a file go.
+typedef struct reader {
+    exr_context_t context;
+    int width, height;
+    int32_t first, lines; // the first line of the file, and how many a chunk has
+    float *rgb;
+    float *rest; // a chunk of whatever is not wanted: the library needs a place for it
+} reader;
+
+static exr_result_t place_channel(const reader *r, exr_coding_channel_info_t *info, int y)
+{
+    const char *place = strchr("RGB", info->channel_name[0]);
+    bool wanted = place != NULL && info->channel_name[0] != '\0' && info->channel_name[1] == '\0';
+    if (info->x_samples != 1 || info->y_samples != 1 || info->width > r->width ||
+        info->height > r->lines)
+        return EXR_ERR_FEATURE_NOT_IMPLEMENTED;
+    if (wanted) {
+        size_t first = 3 * (size_t)y * (size_t)r->width + (size_t)(place - "RGB");
+        info->decode_to_ptr = (uint8_t *)(void *)(r->rgb + first);
+        info->user_bytes_per_element = 4;
+        info->user_data_type = EXR_PIXEL_FLOAT;
+        info->user_pixel_stride = 12;
+        info->user_line_stride = 12 * r->width;
+    } else {
+        info->decode_to_ptr = (uint8_t *)(void *)r->rest;
+        info->user_bytes_per_element = info->bytes_per_element;
+        info->user_data_type = info->data_type;
+        info->user_pixel_stride = info->bytes_per_element;
+        info->user_line_stride = info->bytes_per_element * r->width;
+    }
+    return EXR_ERR_SUCCESS;
+}
+
+static exr_result_t read_chunk(const reader *r, exr_decode_pipeline_t *pipe, int y)
+{
+    exr_chunk_info_t chunk;
+    exr_result_t code = exr_read_scanline_chunk_info(r->context, 0, r->first + y, &chunk);
+    if (code == EXR_ERR_SUCCESS && (chunk.start_y != r->first + y || chunk.height > r->height - y))
+        code = EXR_ERR_BAD_CHUNK_LEADER;
+    if (code == EXR_ERR_SUCCESS)
+        code = y == 0 ? exr_decoding_initialize(r->context, 0, &chunk, pipe)
+                      : exr_decoding_update(r->context, 0, &chunk, pipe);
+    for (int c = 0; c < pipe->channel_count && code == EXR_ERR_SUCCESS; c++)
+        code = place_channel(r, &pipe->channels[c], y);
+    if (code == EXR_ERR_SUCCESS && y == 0)
+        code = exr_decoding_choose_default_routines(r->context, 0, pipe);
+    return code == EXR_ERR_SUCCESS ? exr_decoding_run(r->context, 0, pipe) : code;
+}
+
 static exr_result_t read_rows(exr_context_t context, int width, int height, float *rgb)
 {
+    reader r = {.context = context, .width = width, .height = height, .lines = 1, .rgb = rgb};
     exr_attr_box2i_t window;
-    int32_t lines = 1;
-    exr_decode_pipeline_t pipe = EXR_DECODE_PIPELINE_INITIALIZER;
     exr_result_t code = exr_get_data_window(context, 0, &window);
     if (code == EXR_ERR_SUCCESS)
-        code = exr_get_scanlines_per_chunk(context, 0, &lines);
-    for (int y = 0; y < height && code == EXR_ERR_SUCCESS; y += lines) {
-        exr_chunk_info_t chunk;
-        code = exr_read_scanline_chunk_info(context, 0, window.min.y + y, &chunk);
-        if (code == EXR_ERR_SUCCESS)
-            code = y == 0 ? exr_decoding_initialize(context, 0, &chunk, &pipe)
-                          : exr_decoding_update(context, 0, &chunk, &pipe);
-        for (int c = 0; c < pipe.channel_count && code == EXR_ERR_SUCCESS; c++) {
-            exr_coding_channel_info_t *info = &pipe.channels[c];
-            const char *place = strchr("RGB", info->channel_name[0]);
-            info->decode_to_ptr = NULL;
-            if (place == NULL || info->channel_name[0] == '\0' || info->channel_name[1] != '\0')
-                continue;
-            if (info->x_samples != 1 || info->y_samples != 1)
-                code = EXR_ERR_FEATURE_NOT_IMPLEMENTED;
-            size_t first = 3 * (size_t)y * (size_t)width + (size_t)(place - "RGB");
-            info->decode_to_ptr = (uint8_t *)(void *)(rgb + first);
-            info->user_bytes_per_element = 4;
-            info->user_data_type = EXR_PIXEL_FLOAT;
-            info->user_pixel_stride = 12;
-            info->user_line_stride = 12 * width;
-        }
-        if (code == EXR_ERR_SUCCESS && y == 0)
-            code = exr_decoding_choose_default_routines(context, 0, &pipe);
-        if (code == EXR_ERR_SUCCESS)
-            code = exr_decoding_run(context, 0, &pipe);
-    }
+        code = exr_get_scanlines_per_chunk(context, 0, &r.lines);
+    if (code != EXR_ERR_SUCCESS)
+        return code;
+    r.first = window.min.y;
+    r.rest = firn_alloc((size_t)width * (size_t)r.lines * sizeof *r.rest);
+    if (r.rest == NULL)
+        return EXR_ERR_OUT_OF_MEMORY;
+    exr_decode_pipeline_t pipe = EXR_DECODE_PIPELINE_INITIALIZER;
+    for (int y = 0; y < height && code == EXR_ERR_SUCCESS; y += r.lines)
+        code = read_chunk(&r, &pipe, y);
     exr_decoding_destroy(context, &pipe);
+    firn_free(r.rest);
     return code;
 }
 

@@ -190,15 +190,14 @@ static void add_sample(firn_render *render, firn_tracker *tracker, int x, int y,
     }
 }
 
-static void add_tile(firn_render *render, int tile, int first, int count)
+static void add_tile(firn_render *render, firn_tracker *tracker, int tile, int count)
 {
     int across = (render->def.width + TILE - 1) / TILE;
     int left = tile % across * TILE, top = tile / across * TILE;
-    firn_tracker tracker = firn_tracker_start(&render->grid);
     for (int y = top; y < top + TILE && y < render->def.height; y++)
         for (int x = left; x < left + TILE && x < render->def.width; x++)
-            for (int sample = first; sample < first + count; sample++)
-                add_sample(render, &tracker, x, y, sample);
+            for (int sample = 0; sample < count; sample++)
+                add_sample(render, tracker, x, y, render->samples + sample);
 }
 
 // Threads that a setting means: as many as OpenMP would use for 0.
@@ -212,13 +211,21 @@ static int thread_count(int wanted)
     return count;
 }
 
-static void add_samples(firn_render *render, int count, int threads)
+// Threads take a tracker each; which one has no influence on the picture.
+static void add_samples(firn_render *render, firn_tracker *trackers, int count, int threads)
 {
     int across = (render->def.width + TILE - 1) / TILE;
     int tiles = across * ((render->def.height + TILE - 1) / TILE);
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int tile = 0; tile < tiles; tile++)
-        add_tile(render, tile, render->samples, count);
+    int taken = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        int own;
+#pragma omp atomic capture
+        own = taken++;
+#pragma omp for schedule(dynamic)
+        for (int tile = 0; tile < tiles; tile++)
+            add_tile(render, &trackers[own], tile, count);
+    }
     render->samples += count;
 }
 
@@ -292,6 +299,12 @@ firn_result firn_render_run(firn_render *render, firn_render_progress *progress,
     double begun = firn_seconds(), pace = PASS_SECONDS;
     int threads = thread_count(def->thread_count);
     firn_result result = FIRN_OK;
+    firn_tracker *trackers = firn_alloc_zero((size_t)threads * sizeof *trackers);
+    if (trackers == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot trace with %d threads",
+                         threads);
+    for (int i = 0; i < threads && result == FIRN_OK; i++)
+        result = firn_tracker_open(&trackers[i], &render->grid, error);
     while (result == FIRN_OK && !is_done(render, firn_seconds() - begun)) {
         int left = def->samples - render->samples;
         int count = (int)fmin(PASS_LIMIT, fmax(1.0, PASS_SECONDS / pace));
@@ -300,7 +313,7 @@ firn_result firn_render_run(firn_render *render, firn_render_progress *progress,
             count = render->samples < PASS_LIMIT ? 4 : PASS_LIMIT;
         double start = firn_seconds();
         count = count < left ? count : left;
-        add_samples(render, count, threads);
+        add_samples(render, trackers, count, threads);
         pace = fmax((firn_seconds() - start) / count, 1e-6);
         measure_noise(render);
         double seconds = firn_seconds() - begun;
@@ -309,6 +322,9 @@ firn_result firn_render_run(firn_render *render, firn_render_progress *progress,
         if (progress != NULL && !progress(&report, user))
             result = firn_fail(error, FIRN_ERR_CANCELLED, "the picture was stopped");
     }
+    for (int i = 0; i < threads; i++)
+        firn_tracker_close(&trackers[i]);
+    firn_free(trackers);
     collect(render);
     if (def->denoise && result == FIRN_OK && !firn_render_denoise(render))
         result = firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot smooth the picture");

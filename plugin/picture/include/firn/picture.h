@@ -51,10 +51,29 @@ typedef struct firn_picture_scene {
     const firn_collider_def *solids;
 } firn_picture_scene;
 
+/// The box that a picture shows when its def names none: all that is framed but the strays, with a
+/// rim. Several pictures of one shot are drawn from the same place with the box around theirs.
+FIRN_API firn_result firn_picture_box(const firn_picture_scene *scene, firn_vec3 *lower,
+                                      firn_vec3 *upper, firn_error *error);
+
+/// Widens the box of a def to hold another one.
+FIRN_API void firn_picture_include(firn_picture_def *def, firn_vec3 lower, firn_vec3 upper);
+
 /// Draws into rgb, width * height * 3 bytes, rows from the top.
 FIRN_API firn_result firn_picture_render(const firn_picture_def *def,
                                          const firn_picture_scene *scene, uint8_t *rgb,
                                          firn_error *error);
+
+/// Pixels to write on: width * height * 3 bytes, rows from the top.
+typedef struct firn_picture_canvas {
+    int width, height;
+    uint8_t *rgb;
+} firn_picture_canvas;
+
+/// Writes a line of ASCII text; x and y are its upper left corner. A letter is 6 * size pixels
+/// wide, with its gap, and 7 * size high. What lies outside the canvas is left out.
+FIRN_API void firn_picture_label(const firn_picture_canvas *canvas, int x, int y, int size,
+                                 const uint8_t color[3], const char *text);
 
 #ifdef __cplusplus
 }

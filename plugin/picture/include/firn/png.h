@@ -13,6 +13,10 @@ extern "C" {
 FIRN_API firn_result firn_png_write(const char *path, int width, int height, const uint8_t *rgb,
                                     firn_error *error);
 
+/// The same file in memory; *bytes is released with firn_free.
+FIRN_API firn_result firn_png_pack(int width, int height, const uint8_t *rgb, void **bytes,
+                                   size_t *size, firn_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,269 @@
+/// Rows of four nodes, in as many vectors as an instruction set needs for them.
+///
+/// A node is four floats. The quadratic kernel reads three nodes of a row: order, 3 or 4, tells how
+/// many count, and vectors that hold none of them are left out.
+#ifndef FIRN_ROWS_H
+#define FIRN_ROWS_H
+
+#include "simd.h"
+
+enum { ROW_FLOATS = 16 };
+
+typedef struct firn_row {
+    firn_fx piece[ROW_FLOATS / FIRN_LANES];
+} firn_row;
+
+FIRN_INLINE int row_pieces(int order) { return (4 * order + FIRN_LANES - 1) / FIRN_LANES; }
+
+/// a b + c in one rounding where the machine has it.
+FIRN_INLINE firn_fx fx_fma(firn_fx a, firn_fx b, firn_fx c)
+{
+#if FIRN_LANES == 16
+    return (firn_fx)_mm512_fmadd_ps(a, b, c);
+#elif FIRN_LANES == 8
+    return (firn_fx)_mm256_fmadd_ps(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+FIRN_INLINE firn_row row_load(const float *p, int order)
+{
+    firn_row r;
+    for (int k = 0; k < row_pieces(order); k++)
+        r.piece[k] = firn_fx_load(p + k * FIRN_LANES);
+    return r;
+}
+
+FIRN_INLINE void row_store(float *p, firn_row r, int order)
+{
+    for (int k = 0; k < row_pieces(order); k++)
+        firn_fx_store(p + k * FIRN_LANES, r.piece[k]);
+}
+
+FIRN_INLINE firn_row row_zero(int order)
+{
+    firn_row r;
+    for (int k = 0; k < row_pieces(order); k++)
+        r.piece[k] = (firn_fx){0};
+    return r;
+}
+
+FIRN_INLINE firn_row row_add(firn_row a, firn_row b, int order)
+{
+    for (int k = 0; k < row_pieces(order); k++)
+        a.piece[k] += b.piece[k];
+    return a;
+}
+
+FIRN_INLINE firn_row row_mul(firn_row a, firn_row b, int order)
+{
+    for (int k = 0; k < row_pieces(order); k++)
+        a.piece[k] *= b.piece[k];
+    return a;
+}
+
+/// a b + c
+FIRN_INLINE firn_row row_mul_add(firn_row a, firn_row b, firn_row c, int order)
+{
+    for (int k = 0; k < row_pieces(order); k++)
+        a.piece[k] = fx_fma(a.piece[k], b.piece[k], c.piece[k]);
+    return a;
+}
+
+FIRN_INLINE firn_row row_scale(float s, firn_row a, int order)
+{
+    for (int k = 0; k < row_pieces(order); k++)
+        a.piece[k] *= firn_fx_set(s);
+    return a;
+}
+
+/// s a + c
+FIRN_INLINE firn_row row_scale_add(float s, firn_row a, firn_row c, int order)
+{
+    for (int k = 0; k < row_pieces(order); k++)
+        a.piece[k] = fx_fma(firn_fx_set(s), a.piece[k], c.piece[k]);
+    return a;
+}
+
+// row_repeat: the same node four times. row_spread: one number for each of the four nodes.
+// rows_sum: the four nodes of each row added up, row after row.
+#if FIRN_LANES == 16
+FIRN_INLINE firn_row row_repeat(const float *node)
+{
+    return (firn_row){{(firn_fx)_mm512_broadcast_f32x4(_mm_loadu_ps(node))}};
+}
+FIRN_INLINE firn_row row_spread(const float *four)
+{
+    const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    __m512 low = _mm512_castps128_ps512(_mm_loadu_ps(four));
+    return (firn_row){{(firn_fx)_mm512_permutexvar_ps(index, low)}};
+}
+FIRN_INLINE void rows_sum(float out[16], firn_row a, firn_row b, firn_row c, firn_row d, int order)
+{
+    (void)order;
+    __m512 ra = a.piece[0], rb = b.piece[0], rc = c.piece[0], rd = d.piece[0];
+    __m512 ab =
+        _mm512_add_ps(_mm512_shuffle_f32x4(ra, rb, 0x44), _mm512_shuffle_f32x4(ra, rb, 0xee));
+    __m512 cd =
+        _mm512_add_ps(_mm512_shuffle_f32x4(rc, rd, 0x44), _mm512_shuffle_f32x4(rc, rd, 0xee));
+    _mm512_storeu_ps(
+        out, _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd)));
+}
+#elif FIRN_LANES == 8
+FIRN_INLINE firn_row row_repeat(const float *node)
+{
+    firn_fx twice = (firn_fx)_mm256_broadcast_ps((const __m128 *)node);
+    return (firn_row){{twice, twice}};
+}
+FIRN_INLINE firn_row row_spread(const float *four)
+{
+    __m256 twice = _mm256_broadcast_ps((const __m128 *)four);
+    return (firn_row){
+        {(firn_fx)_mm256_permutevar_ps(twice, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1)),
+         (firn_fx)_mm256_permutevar_ps(twice, _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3))}};
+}
+FIRN_INLINE __m256 two_sums(firn_row a, firn_row b)
+{
+    __m256 ra = a.piece[0] + a.piece[1], rb = b.piece[0] + b.piece[1];
+    return _mm256_add_ps(_mm256_permute2f128_ps(ra, rb, 0x20),
+                         _mm256_permute2f128_ps(ra, rb, 0x31));
+}
+FIRN_INLINE void rows_sum(float out[16], firn_row a, firn_row b, firn_row c, firn_row d, int order)
+{
+    (void)order;
+    _mm256_storeu_ps(out, two_sums(a, b));
+    _mm256_storeu_ps(out + 8, two_sums(c, d));
+}
+#else
+FIRN_INLINE firn_row row_repeat(const float *node)
+{
+    firn_row r;
+    for (int k = 0; k < ROW_FLOATS / FIRN_LANES; k++)
+        r.piece[k] = firn_fx_load(node + (k * FIRN_LANES) % 4);
+    return r;
+}
+FIRN_INLINE firn_row row_spread(const float *four)
+{
+    firn_row r;
+    for (int k = 0; k < ROW_FLOATS / FIRN_LANES; k++)
+        r.piece[k] = firn_fx_set(four[k * FIRN_LANES / 4]);
+    return r;
+}
+FIRN_INLINE void row_sum(float out[4], firn_row a, int order)
+{
+    enum { PIECES = 4 / FIRN_LANES }; // of a node
+    for (int c = 0; c < PIECES; c++) {
+        firn_fx sum = a.piece[c];
+        for (int node = 1; node < order; node++)
+            sum += a.piece[node * PIECES + c];
+        firn_fx_store(out + c * FIRN_LANES, sum);
+    }
+}
+FIRN_INLINE void rows_sum(float out[16], firn_row a, firn_row b, firn_row c, firn_row d, int order)
+{
+    row_sum(out, a, order);
+    row_sum(out + 4, b, order);
+    row_sum(out + 8, c, order);
+    row_sum(out + 12, d, order);
+}
+#endif
+
+// nodes_from_lanes: four numbers of every lane become one node for each lane, stride floats apart.
+// lanes_from_nodes: the first three numbers of each lane's node, back in lanes.
+#if FIRN_LANES == 16
+FIRN_INLINE void nodes_from_lanes(float *nodes, int stride, firn_fx a, firn_fx b, firn_fx c,
+                                  firn_fx d)
+{
+    __m512d ab0 = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
+    __m512d ab2 = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
+    __m512d cd0 = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+    __m512d cd2 = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+    // Nodes 0 4 8 12, then 1 5 9 13 and so on.
+    const __m512 n[4] = {_mm512_castpd_ps(_mm512_unpacklo_pd(ab0, cd0)),
+                         _mm512_castpd_ps(_mm512_unpackhi_pd(ab0, cd0)),
+                         _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2)),
+                         _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2))};
+    for (int k = 0; k < 4; k++) {
+        _mm_storeu_ps(nodes + k * stride, _mm512_castps512_ps128(n[k]));
+        _mm_storeu_ps(nodes + (k + 4) * stride, _mm512_extractf32x4_ps(n[k], 1));
+        _mm_storeu_ps(nodes + (k + 8) * stride, _mm512_extractf32x4_ps(n[k], 2));
+        _mm_storeu_ps(nodes + (k + 12) * stride, _mm512_extractf32x4_ps(n[k], 3));
+    }
+}
+FIRN_INLINE __m512 four_nodes(const float *nodes, int stride)
+{
+    __m512 four = _mm512_castps128_ps512(_mm_loadu_ps(nodes));
+    four = _mm512_insertf32x4(four, _mm_loadu_ps(nodes + 4 * stride), 1);
+    four = _mm512_insertf32x4(four, _mm_loadu_ps(nodes + 8 * stride), 2);
+    return _mm512_insertf32x4(four, _mm_loadu_ps(nodes + 12 * stride), 3);
+}
+FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
+{
+    __m512 n0 = four_nodes(nodes, stride), n1 = four_nodes(nodes + stride, stride);
+    __m512 n2 = four_nodes(nodes + 2 * stride, stride), n3 = four_nodes(nodes + 3 * stride, stride);
+    __m512d xy01 = _mm512_castps_pd(_mm512_unpacklo_ps(n0, n1));
+    __m512d xy23 = _mm512_castps_pd(_mm512_unpacklo_ps(n2, n3));
+    __m512d zw01 = _mm512_castps_pd(_mm512_unpackhi_ps(n0, n1));
+    __m512d zw23 = _mm512_castps_pd(_mm512_unpackhi_ps(n2, n3));
+    return (firn_fx3){(firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(xy01, xy23)),
+                      (firn_fx)_mm512_castpd_ps(_mm512_unpackhi_pd(xy01, xy23)),
+                      (firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(zw01, zw23))};
+}
+#elif FIRN_LANES == 8
+FIRN_INLINE void nodes_from_lanes(float *nodes, int stride, firn_fx a, firn_fx b, firn_fx c,
+                                  firn_fx d)
+{
+    __m256d ab0 = _mm256_castps_pd(_mm256_unpacklo_ps(a, b));
+    __m256d ab2 = _mm256_castps_pd(_mm256_unpackhi_ps(a, b));
+    __m256d cd0 = _mm256_castps_pd(_mm256_unpacklo_ps(c, d));
+    __m256d cd2 = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
+    // Nodes 0 4, then 1 5 and so on.
+    const __m256 n[4] = {_mm256_castpd_ps(_mm256_unpacklo_pd(ab0, cd0)),
+                         _mm256_castpd_ps(_mm256_unpackhi_pd(ab0, cd0)),
+                         _mm256_castpd_ps(_mm256_unpacklo_pd(ab2, cd2)),
+                         _mm256_castpd_ps(_mm256_unpackhi_pd(ab2, cd2))};
+    for (int k = 0; k < 4; k++) {
+        _mm_storeu_ps(nodes + k * stride, _mm256_castps256_ps128(n[k]));
+        _mm_storeu_ps(nodes + (k + 4) * stride, _mm256_extractf128_ps(n[k], 1));
+    }
+}
+FIRN_INLINE __m256 two_nodes(const float *nodes, int stride)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(nodes)),
+                                _mm_loadu_ps(nodes + 4 * stride), 1);
+}
+FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
+{
+    __m256 n0 = two_nodes(nodes, stride), n1 = two_nodes(nodes + stride, stride);
+    __m256 n2 = two_nodes(nodes + 2 * stride, stride), n3 = two_nodes(nodes + 3 * stride, stride);
+    __m256d xy01 = _mm256_castps_pd(_mm256_unpacklo_ps(n0, n1));
+    __m256d xy23 = _mm256_castps_pd(_mm256_unpacklo_ps(n2, n3));
+    __m256d zw01 = _mm256_castps_pd(_mm256_unpackhi_ps(n0, n1));
+    __m256d zw23 = _mm256_castps_pd(_mm256_unpackhi_ps(n2, n3));
+    return (firn_fx3){(firn_fx)_mm256_castpd_ps(_mm256_unpacklo_pd(xy01, xy23)),
+                      (firn_fx)_mm256_castpd_ps(_mm256_unpackhi_pd(xy01, xy23)),
+                      (firn_fx)_mm256_castpd_ps(_mm256_unpacklo_pd(zw01, zw23))};
+}
+#else
+FIRN_INLINE void nodes_from_lanes(float *nodes, int stride, firn_fx a, firn_fx b, firn_fx c,
+                                  firn_fx d)
+{
+    for (int l = 0; l < FIRN_LANES; l++) {
+        nodes[l * stride] = a[l];
+        nodes[l * stride + 1] = b[l];
+        nodes[l * stride + 2] = c[l];
+        nodes[l * stride + 3] = d[l];
+    }
+}
+FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
+{
+    float lanes[3][FIRN_LANES];
+    for (int l = 0; l < FIRN_LANES; l++)
+        for (int k = 0; k < 3; k++)
+            lanes[k][l] = nodes[l * stride + k];
+    return (firn_fx3){firn_fx_load(lanes[0]), firn_fx_load(lanes[1]), firn_fx_load(lanes[2])};
+}
+#endif
+
+#endif

@@ -1,0 +1,1 @@
+"""Makes Houdini digital assets from the tables of `firn describe --json`; needs no Houdini."""

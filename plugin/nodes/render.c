@@ -1,0 +1,126 @@
+#include "firn/render.h"
+
+#include "nodes.h"
+
+#include <string.h>
+
+enum { SOLID_MAX = 64 };
+enum { FORMAT_PNG, FORMAT_EXR, FORMAT_BOTH };
+
+typedef struct settings {
+    char name[FIRN_TEXT_SIZE];
+    int format;
+    firn_render_def def;
+} settings;
+
+static const firn_node_rows rows[] = {
+    {firn_render_params, offsetof(settings, def)},
+};
+
+// clang-format off
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, name), FIRN_STRING, .unit = "",
+     .help = "First part of the file names; empty: the name of the graph"},
+    {FIRN_PARAM(settings, format), FIRN_CHOICE, {FORMAT_PNG}, 0, 2, "",
+     "png for looking, exr for compositing with alpha, depth and variance", "png|exr|both"},
+};
+// clang-format on
+
+static void reset(void *memory)
+{
+    settings *s = memory;
+    s->def = firn_render_def_default();
+}
+
+static firn_result check(const void *memory, firn_error *error)
+{
+    const settings *s = memory;
+    if (strchr(s->name, '/') != NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "name is '%s'; it must not have a '/', the folder is that of the cache",
+                         s->name);
+    if (s->def.sky == FIRN_SKY_IMAGE && s->def.sky_file[0] == '\0')
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "sky_file is empty; sky 'image' needs one");
+    return FIRN_OK;
+}
+
+static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
+{
+    const settings *s = memory;
+    (void)param;
+    return s->def.sky == FIRN_SKY_IMAGE && s->def.sky_file[0] != '\0' &&
+           firn_path_of_frame(s->def.sky_file, frame, path, size, NULL) == FIRN_OK;
+}
+
+static bool on_progress(const firn_render_report *report, void *user)
+{
+    firn_stat stats[] = {{"samples", report->samples}, {"noise", report->noise}};
+    return firn_cook_progress(user, report->fraction, stats, FIRN_COUNT(stats));
+}
+
+static firn_result write(firn_cook *cook, const firn_render *render, const char *extension,
+                         firn_error *error)
+{
+    const settings *s = cook->settings;
+    char path[FIRN_PATH_SIZE];
+    FIRN_TRY(firn_cook_output_path(cook, s->name, extension, true, path, error));
+    FIRN_TRY(firn_render_write(render, path, error));
+    return firn_cook_wrote(cook, path, error);
+}
+
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    const firn_volume_data *volume = firn_cook_input(cook, "volume", 0)->volume;
+    firn_collider_def solids[SOLID_MAX];
+    firn_render_scene scene = {.field = volume->field, .solids = solids, .fps = (float)cook->fps};
+    size_t count = firn_cook_input_count(cook, "colliders");
+    for (size_t i = 0; i < count && i < SOLID_MAX; i++)
+        solids[scene.solid_count++] =
+            firn_collider_at_end(firn_cook_input(cook, "colliders", i)->collider);
+    if (count > SOLID_MAX)
+        firn_cook_log(cook, FIRN_LEVEL_WARNING, "only the first %d of %zu colliders are shown",
+                      SOLID_MAX, count);
+    firn_render_def def = s->def;
+    if (def.sky == FIRN_SKY_IMAGE)
+        FIRN_TRY(firn_path_of_frame(s->def.sky_file, cook->frame, def.sky_file, sizeof def.sky_file,
+                                    error));
+    firn_render *render = NULL;
+    FIRN_TRY(firn_render_create(&def, &scene, &render, error));
+    firn_result result = firn_render_run(render, on_progress, cook, error);
+    if (result == FIRN_OK && s->format != FORMAT_EXR)
+        result = write(cook, render, "png", error);
+    if (result == FIRN_OK && s->format != FORMAT_PNG)
+        result = write(cook, render, "exr", error);
+    firn_render_destroy(render);
+    return result;
+}
+
+static const firn_node_input inputs[] = {
+    {"volume", FIRN_KIND_VOLUME, false, true, "Snow to show: density, and velocity for blur"},
+    {"colliders", FIRN_KIND_COLLIDER, true, false, "Solid things to show with it"},
+};
+
+const firn_node_type firn_node_render = {
+    .size = sizeof(firn_node_type),
+    .name = "render",
+    .label = "Render",
+    .category = "Files",
+    .help = "Path-traces the snow of every frame, with sun, sky and colliders, into pictures.",
+    .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
+    .rows = rows,
+    .row_count = FIRN_COUNT(rows),
+    .settings_size = sizeof(settings),
+    .animated = "*",
+    .neutral = "thread_count",
+    .inputs = inputs,
+    .input_count = FIRN_COUNT(inputs),
+    .output = FIRN_KIND_NONE,
+    .time_dependent = true,
+    .reset = reset,
+    .check = check,
+    .file = file_of,
+    .cook = cook,
+};

@@ -1,0 +1,206 @@
+#include "scene.h"
+
+enum { FRAMES = 6 };
+static const double frame_time = 1.0 / 48.0;
+
+static double mean_velocity_y(const firn_sim *sim)
+{
+    size_t count = firn_sim_particles(sim).count;
+    firn_vec3 *v = firn_alloc((count + 1) * sizeof *v);
+    firn_error error;
+    scene_expect_ok(firn_sim_read(sim, FIRN_VELOCITY, 0, count, v, &error), &error);
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)v[i].y;
+    firn_free(v);
+    return sum / (double)count;
+}
+
+static void step(firn_sim *sim)
+{
+    firn_error error;
+    scene_expect_ok(firn_sim_step(sim, frame_time, &error), &error);
+}
+
+static void gravity_that_changes_adds_up(void **state)
+{
+    (void)state;
+    firn_sim_def def = scene_combination(0);
+    firn_sim *sim = scene_create(&def);
+    firn_error error;
+    scene_add_box(sim, firn_vec(0.0f, 0.0f, 0.0f), 0.06f, firn_vec(0.0f, 0.0f, 0.0f));
+    double expected = 0.0;
+    for (int frame = 0; frame < FRAMES; frame++) {
+        def.gravity = firn_vec(0.0f, (float)(4 - 3 * frame), 0.0f);
+        scene_expect_ok(firn_sim_change(sim, &def, &error), &error);
+        step(sim);
+        expected += frame_time * (4 - 3 * frame);
+    }
+    scene_expect_near(mean_velocity_y(sim), expected, 1e-5);
+    def.gravity.x = NAN;
+    assert_int_equal(firn_sim_change(sim, &def, NULL), FIRN_ERR_ARGUMENT);
+    firn_sim_destroy(sim);
+}
+
+static firn_source_def stream(firn_vec3 velocity)
+{
+    firn_source_def def =
+        firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.05f, 0.05f, 0.05f));
+    def.velocity = velocity;
+    def.end = 10.0;
+    return def;
+}
+
+// Speeds of the frames; they differ by enough to leave gaps if a tick were lost at a turn.
+static const float speeds[FRAMES] = {1.0f, 2.5f, 0.0f, 0.4f, 3.0f, 1.1f};
+
+static firn_sim *new_stream(firn_source_id *id)
+{
+    firn_sim_def def = scene_combination(0);
+    def.gravity = firn_vec(0.0f, 0.0f, 0.0f);
+    firn_sim *sim = scene_create(&def);
+    firn_source_def source = stream(firn_vec(speeds[0], 0.0f, 0.0f));
+    firn_error error;
+    scene_expect_ok(firn_sim_add_source(sim, &source, id, &error), &error);
+    return sim;
+}
+
+static void advance_stream(firn_sim *sim, firn_source_id id, int frame)
+{
+    firn_source_def source = stream(firn_vec(speeds[frame], 0.0f, 0.0f));
+    firn_error error;
+    scene_expect_ok(firn_sim_change_source(sim, id, &source, &error), &error);
+    step(sim);
+}
+
+static void a_stream_emits_by_the_way_that_it_goes(void **state)
+{
+    (void)state;
+    firn_source_id id;
+    firn_sim *sim = new_stream(&id);
+    size_t filled = firn_sim_particles(sim).count;
+    double way = 0.0;
+    for (int frame = 0; frame < FRAMES; frame++) {
+        advance_stream(sim, id, frame);
+        way += frame_time * (double)speeds[frame];
+    }
+    double emitted = (double)(firn_sim_particles(sim).count - filled);
+    double layer = (double)filled / 0.1; // particles per meter of way
+    double spacing = 0.02 / 2.0;
+    scene_expect_near(emitted, layer * way, layer * spacing);
+    firn_sim_destroy(sim);
+}
+
+static void a_change_to_the_same_changes_nothing(void **state)
+{
+    (void)state;
+    uint64_t hash[2];
+    for (int changed = 0; changed < 2; changed++) {
+        firn_source_id id;
+        firn_sim *sim = new_stream(&id);
+        firn_source_def source = stream(firn_vec(speeds[0], 0.0f, 0.0f));
+        firn_sim_def def = scene_combination(0);
+        def.gravity = firn_vec(0.0f, 0.0f, 0.0f);
+        for (int frame = 0; frame < 3; frame++) {
+            if (changed) {
+                assert_int_equal(firn_sim_change(sim, &def, NULL), FIRN_OK);
+                assert_int_equal(firn_sim_change_source(sim, id, &source, NULL), FIRN_OK);
+            }
+            step(sim);
+        }
+        hash[changed] = firn_sim_hash(sim);
+        firn_sim_destroy(sim);
+    }
+    assert_true(hash[0] == hash[1]);
+}
+
+static void a_checkpoint_between_turns_continues_to_the_same_bits(void **state)
+{
+    (void)state;
+    firn_source_id id;
+    firn_sim *sim = new_stream(&id);
+    void *bytes = NULL;
+    size_t size = 0;
+    for (int frame = 0; frame < FRAMES; frame++) {
+        if (frame == 4)
+            assert_int_equal(firn_sim_save_memory(sim, &bytes, &size, NULL), FIRN_OK);
+        advance_stream(sim, id, frame);
+    }
+    uint64_t expected = firn_sim_hash(sim);
+    firn_sim_destroy(sim);
+
+    sim = new_stream(&id);
+    firn_source_def source = stream(firn_vec(speeds[3], 0.0f, 0.0f));
+    assert_int_equal(firn_sim_change_source(sim, id, &source, NULL), FIRN_OK);
+    assert_int_equal(firn_sim_load_memory(sim, bytes, size, NULL), FIRN_OK);
+    for (int frame = 4; frame < FRAMES; frame++)
+        advance_stream(sim, id, frame);
+    assert_true(firn_sim_hash(sim) == expected);
+    firn_sim_destroy(sim);
+    firn_free(bytes);
+}
+
+// A block at rest on the floor carries its weight: softer snow yields more.
+static void softer_snow_sinks(void **state)
+{
+    (void)state;
+    double lowest[2];
+    for (int soft = 0; soft < 2; soft++) {
+        firn_sim_def def = scene_combination(0);
+        firn_sim *sim = scene_create(&def);
+        firn_material_def snow = firn_material_def_default();
+        firn_material_id id;
+        firn_collider_def floor = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+        firn_source_def box =
+            firn_source_def_box(firn_vec(0.0f, 0.1f, 0.0f), firn_vec(0.1f, 0.1f, 0.1f));
+        assert_int_equal(firn_sim_add_material(sim, &snow, &id, NULL), FIRN_OK);
+        assert_int_equal(firn_sim_add_collider(sim, &floor, NULL, NULL), FIRN_OK);
+        box.material = id;
+        scene_add(sim, &box);
+        snow.young_modulus *= soft ? 0.02f : 1.0f;
+        assert_int_equal(firn_sim_change_material(sim, id, &snow, NULL), FIRN_OK);
+        for (int frame = 0; frame < FRAMES; frame++)
+            step(sim);
+        size_t count = firn_sim_particles(sim).count;
+        firn_vec3 *x = firn_alloc(count * sizeof *x);
+        assert_int_equal(firn_sim_read(sim, FIRN_POSITION, 0, count, x, NULL), FIRN_OK);
+        lowest[soft] = 0.0;
+        for (size_t i = 0; i < count; i++)
+            lowest[soft] = fmax(lowest[soft], (double)x[i].y);
+        firn_free(x);
+        snow.jp_min = 2.0f * snow.jp_max;
+        assert_int_equal(firn_sim_change_material(sim, id, &snow, NULL), FIRN_ERR_ARGUMENT);
+        firn_sim_destroy(sim);
+    }
+    assert_true(lowest[1] < lowest[0] - 1e-3);
+}
+
+static void ids_of_nothing_are_refused(void **state)
+{
+    (void)state;
+    firn_source_id id, none = {0, 0}, beyond = {7, 1};
+    firn_sim *sim = new_stream(&id);
+    firn_source_def source = stream(firn_vec(1.0f, 0.0f, 0.0f));
+    firn_material_def snow = firn_material_def_default();
+    firn_material_id no_material = {0, 0}, stale = {1, 2};
+    assert_int_equal(firn_sim_change_source(sim, none, &source, NULL), FIRN_ERR_STALE);
+    assert_int_equal(firn_sim_change_source(sim, beyond, &source, NULL), FIRN_ERR_STALE);
+    assert_int_equal(firn_sim_change_material(sim, no_material, &snow, NULL), FIRN_ERR_STALE);
+    assert_int_equal(firn_sim_change_material(sim, stale, &snow, NULL), FIRN_ERR_STALE);
+    assert_int_equal(firn_sim_remove_source(sim, id, NULL), FIRN_OK);
+    assert_int_equal(firn_sim_change_source(sim, id, &source, NULL), FIRN_ERR_STALE);
+    firn_sim_destroy(sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gravity_that_changes_adds_up),
+        cmocka_unit_test(a_stream_emits_by_the_way_that_it_goes),
+        cmocka_unit_test(a_change_to_the_same_changes_nothing),
+        cmocka_unit_test(a_checkpoint_between_turns_continues_to_the_same_bits),
+        cmocka_unit_test(softer_snow_sinks),
+        cmocka_unit_test(ids_of_nothing_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
