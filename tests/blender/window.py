@@ -96,9 +96,10 @@ def frame_nodes():
     yield 0.8
     with override(editor):
         bpy.ops.node.select_all(action="DESELECT")
-        for _ in range(2):
-            bpy.ops.view2d.zoom_in(zoomfacx=0.2, zoomfacy=0.2)
-    yield 0.8
+    for _ in range(2):  # each one is animated
+        with override(editor):
+            bpy.ops.view2d.zoom_in(zoomfacx=0.15, zoomfacy=0.15)
+        yield 0.8
 
 
 def steps():
