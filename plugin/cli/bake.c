@@ -69,8 +69,7 @@ static int finish(listener *own, firn_result result, const firn_error *error)
                       ? "stopped by SIGTERM after a checkpoint; `firn resume` continues"
                       : "stopped by SIGINT after a checkpoint; `firn resume` continues";
     }
-    own->meter.failed = firn_graph_failed_node(own->graph);
-    firn_meter_finish(&own->meter, code, message);
+    firn_meter_finish(&own->meter, code, firn_graph_failed_node(own->graph), message);
     return code;
 }
 

@@ -228,7 +228,7 @@ void firn_meter_log(firn_meter *meter, firn_level level, const char *node, const
     fflush(file);
 }
 
-void firn_meter_finish(firn_meter *meter, int code, const char *message)
+void firn_meter_finish(firn_meter *meter, int code, const char *node, const char *message)
 {
     double seconds = firn_seconds() - meter->begun;
     erase_bar(meter);
@@ -243,8 +243,7 @@ void firn_meter_finish(firn_meter *meter, int code, const char *message)
         firn_print_member_number(stdout, &members, "frames", meter->written);
         firn_print_member_number(stdout, &members, "seconds", seconds);
         if (message != NULL) {
-            firn_print_member_text(stdout, &members, "node",
-                                   meter->failed != NULL ? meter->failed : "");
+            firn_print_member_text(stdout, &members, "node", node);
             firn_print_member_text(stdout, &members, "message", message);
         }
         end_event();

@@ -14,14 +14,13 @@ typedef enum firn_voice {
 
 typedef struct firn_meter {
     firn_voice voice;
-    int first, last;    // frames from the start of the shot to the end of the range
-    double begun;       // s, of firn_seconds
-    const char *failed; // the node that failed, for the end; NULL: none
-    double done;        // frames that are finished since first, and parts of one
-    double done_first;  // the same when the first report came, for the time that is left
-    double spoken;      // s, when the bar was drawn or progress was logged
-    int percent;        // last one told, -1: none
-    int written;        // frames that this run wrote
+    int first, last;   // frames from the start of the shot to the end of the range
+    double begun;      // s, of firn_seconds
+    double done;       // frames that are finished since first, and parts of one
+    double done_first; // the same when the first report came, for the time that is left
+    double spoken;     // s, when the bar was drawn or progress was logged
+    int percent;       // last one told, -1: none
+    int written;       // frames that this run wrote
 } firn_meter;
 
 /// The voice that the options and the terminal ask for.
@@ -35,7 +34,7 @@ void firn_meter_frame(firn_meter *meter, int frame, bool skipped, const firn_sta
                       size_t count);
 void firn_meter_log(firn_meter *meter, firn_level level, const char *node, const char *message);
 
-/// The end: code is the exit code, message the error's sentence or NULL.
-void firn_meter_finish(firn_meter *meter, int code, const char *message);
+/// The end: code is the exit code, message the error's sentence or NULL, node where it happened.
+void firn_meter_finish(firn_meter *meter, int code, const char *node, const char *message);
 
 #endif
