@@ -159,10 +159,10 @@ class Trees(Case):
 
     def test_a_key_where_none_may_be_is_a_message_on_the_node(self):
         tree = small_shot("nokeys")
-        solver = tree.nodes["solver"]
-        solver.keyframe_insert("p_gravity", frame=1)
+        block = tree.nodes["block"]
+        block.keyframe_insert("p_jitter", frame=1)
         self.assertFalse(state.refresh(tree, self.scene))
-        self.assertIn("Gravity", solver.problem)
+        self.assertIn("Jitter", block.problem)
 
     def test_final_values_count_in_final_quality(self):
         tree = small_shot("final")

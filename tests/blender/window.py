@@ -191,6 +191,8 @@ def render(tree):
     scene.cycles.samples, scene.cycles.time_limit = (96, 240) if SLOW else (4, 10)
     scene.render.filepath = str(PICTURES / "blender_render.png")
     bpy.ops.render.render(write_still=True)
+    subprocess.run(["convert", scene.render.filepath, "-colors", "256", "-strip",
+                    scene.render.filepath], check=True)
 
 
 def open_firn_tab(editor):

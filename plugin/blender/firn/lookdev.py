@@ -173,11 +173,16 @@ def add_camera(camera):
     return obj
 
 
-def frame_camera(obj, aspect):
-    """A camera that just sees all of an object, from a little above."""
+def view_direction(side):
+    """Where a framed camera is, seen from its object."""
+    return Vector((0.35 * side, -0.85, 0.4)).normalized()
+
+
+def frame_camera(obj, aspect, side=1.0):
+    """A camera that just sees all of an object, from a little above; side -1: from the left."""
     lower, upper = bounds(obj)
     center = (lower + upper) / 2.0
-    back = Vector((0.35, -0.85, 0.4)).normalized()
+    back = view_direction(side)
     right = Vector((0.0, 0.0, 1.0)).cross(back).normalized()
     above = back.cross(right)
     tall = math.tan(math.radians(FIELD_OF_VIEW) / 2.0)

@@ -64,10 +64,10 @@ def make_ready(tree, context):
         lookdev.set_sky(lookdev.DAYLIGHT["sky"])
     ground = _ground_height(tree)
     if ground is not None and not any(obj.name.startswith("Ground") for obj in scene.objects):
-        lookdev.add_ground(ground, lookdev.GROUND)
+        lookdev.add_ground(ground, lookdev.GROUND).display_type = "WIRE"
     if scene.camera is None:
         aspect = scene.render.resolution_x / scene.render.resolution_y
-        lookdev.frame_camera(snow, aspect)
+        lookdev.frame_camera(snow, aspect, _free_side(tree, scene))
     lookdev.set_cycles(lookdev.DAYLIGHT["image"]["max_bounces"], 64)
     scene.render.use_lock_interface = True
     scene.view_settings.view_transform = "Filmic"
@@ -81,6 +81,21 @@ def _remove_start_objects():
         if obj is not None and obj.animation_data is None and \
                 all(abs(a - b) < 1e-2 for a, b in zip(obj.location, place)):
             bpy.data.objects.remove(obj)
+
+
+def _free_side(tree, scene):
+    """1 or -1: the side from which less of the snow is behind something solid."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    points = tree.particle_object.data.vertices
+    step = max(1, len(points) // 100)
+    hidden = {}
+    for side in (1.0, -1.0):
+        direction = lookdev.view_direction(side)
+        hidden[side] = sum(
+            scene.ray_cast(depsgraph, tree.particle_object.matrix_world @ points[i].co
+                           + 0.01 * direction, direction)[0]
+            for i in range(0, len(points), step))
+    return min(hidden, key=hidden.get)
 
 
 def _ground_height(tree):

@@ -9,7 +9,7 @@ from . import firn
 BADGES = {
     "": ("Not checked yet", "QUESTION"),
     "none": ("Not baked", "RADIOBUT_OFF"),
-    "stale": ("Stale: changed since it was baked", "ERROR"),
+    "stale": ("Stale: changed since\nit was baked", "ERROR"),
     "partial": ("Baked in part", "TIME"),
     "complete": ("Baked", "CHECKMARK"),
     "invalid": ("Cannot be baked yet", "CANCEL"),
