@@ -50,7 +50,8 @@ class Trees(Case):
             for row in table["params"]:
                 known = node.bl_rna.properties["p_" + row["name"]]
                 self.assertEqual(known.name.split(" (")[0], row["label"])
-                self.assertIn(row["help"], known.description)
+                self.assertIn(row["help"].replace("Y axis", "Z axis").replace(
+                    "Y component", "Z component"), known.description)
 
     def test_a_fresh_node_says_nothing_but_its_type(self):
         tree = new_tree("fresh")
@@ -133,6 +134,9 @@ class Trees(Case):
         self.assertEqual(self.params(tree, "solver"),
                          {"domain_lower": [-1, -3, -5], "domain_upper": [4, 6, 2]})
         self.assertIsNotNone(box)
+        files = add(tree, "write_volume", "files", albedo=(0.5, 0.25, 0.125))
+        self.assertEqual(self.params(tree, "files"), {"albedo": [0.5, 0.25, 0.125]})
+        self.assertEqual(files.bl_rna.properties["p_albedo"].subtype, "COLOR")
 
     def test_keyframes_are_sampled_and_shown(self):
         tree = new_tree("keys", last=9)

@@ -11,14 +11,18 @@ from mathutils import Euler, Matrix
 # Blender's axes to Firn's: x, z, -y.
 TO_FIRN = Matrix(((1, 0, 0), (0, 0, 1), (0, -1, 0)))
 FROM_FIRN = TO_FIRN.transposed()
+SPATIAL = {"m", "m/s", "m/s^2", "rad/s"}  # units of what has a direction; the rest are colors
+DIRECTIONS = {"up"}  # parameters without a unit that have one, too
 
 
 def kind_of(row):
     """How a value with three numbers turns: "point", "size", "angles", "lower", "upper", "plain"."""
-    if row["type"] != "vec3" or row["unit"] == "":
+    if row["type"] != "vec3":
         return "plain"
     if row["unit"] == "deg":
         return "angles"
+    if row["unit"] not in SPATIAL and row["name"] not in DIRECTIONS:
+        return "plain"
     if row["name"].endswith("half_size"):
         return "size"
     if row["name"].endswith(("_lower", "_upper")):

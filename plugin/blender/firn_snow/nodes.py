@@ -19,6 +19,7 @@ MAIN = {
     "rasterize": "voxel_size velocity compaction surface",
     "write_particles": "name format single_file",
     "write_volume": "name half density",
+    "render": "camera azimuth elevation zoom width height samples",
 }
 FIRST_ROWS = 6
 # In Blender results are shown while they are baked, which needs a file for each frame.

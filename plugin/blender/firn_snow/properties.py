@@ -1,23 +1,22 @@
 """Blender properties from parameter rows."""
 
 import math
+import re
 import struct
 
 import bpy
 
+from . import axes
+
 PREFIX = "p_"        # of a parameter, so that it meets no name of Blender's own
 FINAL_PREFIX = "f_"  # of its value in final quality
-
-# What the tables do not know: Blender draws these as colors.
-_COLORS = {"albedo", "color"}
-
 
 def label_of(row):
     return f"{row['label']} ({row['unit']})" if row["unit"] else row["label"]
 
 
 def tooltip_of(row):
-    text = row["help"]
+    text = re.sub(r"\bY (axis|component)", r"Z \1", row["help"])  # Firn has Y up, Blender Z
     if row.get("animated"):
         text += ". May have keyframes"
     return text
@@ -46,7 +45,7 @@ def property_of(row, value, update=None):
         limits = {"min": max(int(row["min"]), -2**31), "max": min(int(row["max"]), 2**31 - 1)}
         return bpy.props.IntProperty(**base, **limits)
     if kind == "vec3":
-        subtype = "COLOR" if row["name"] in _COLORS else "XYZ"
+        subtype = "COLOR" if axes.kind_of(row) == "plain" else "XYZ"
         return bpy.props.FloatVectorProperty(**_number(row, base, size=3, subtype=subtype))
     if kind == "choice":
         base["items"] = [(name, name.replace("_", " ").capitalize(), "")
