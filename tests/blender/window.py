@@ -96,10 +96,11 @@ def frame_nodes():
     yield 0.8
     with override(editor):
         bpy.ops.node.select_all(action="DESELECT")
-    for _ in range(2):  # each one is animated
-        with override(editor):
-            bpy.ops.view2d.zoom_in(zoomfacx=0.15, zoomfacy=0.15)
-        yield 0.8
+    point_at(editor, 0.42)
+    for _ in range(4):
+        yield 0.5
+        key("KP_Add")
+    yield 0.5
 
 
 def steps():
@@ -113,8 +114,8 @@ def steps():
     tree = editor.spaces.active.node_tree
     assert tree is not None and len(tree.nodes) == 8
     scene.frame_end = 400
-    cell = 0.025 if SLOW else 0.04
-    tree.nodes["solver"].p_cell_size = tree.nodes["volume"].p_voxel_size = cell
+    if not SLOW:
+        tree.nodes["solver"].p_cell_size = tree.nodes["volume"].p_voxel_size = 0.04
     editor.spaces.active.show_region_ui = True
     yield from maximize(editor)
     editor = area_of("NODE_EDITOR")
@@ -163,7 +164,7 @@ def steps():
     editor, view = area_of("NODE_EDITOR"), area_of("VIEW_3D")
     with override(view):
         bpy.ops.firn.show(tree=tree.name)
-    scene.frame_set(min(10, scene.frame_end))
+    scene.frame_set(7)
     tree.volume_object.hide_viewport = True
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     look_at(view, tree.particle_object)
