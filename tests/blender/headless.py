@@ -517,7 +517,7 @@ class Speed(Case):
     """Printed, not judged."""
 
     def test_from_cache_to_viewport(self):
-        cells = {"300k": 0.02, **({"3M": 0.00928} if os.environ.get("FIRN_SLOW") else {})}
+        cells = {"300k": 0.0252, **({"3M": 0.0117} if os.environ.get("FIRN_SLOW") else {})}
         for name, cell in cells.items():
             tree = small_shot(f"speed_{name}", last=1, cell_size=cell)
             tree.nodes["block"].p_half_size = (0.5, 0.5, 0.3)
