@@ -43,8 +43,10 @@ class Blender(unittest.TestCase):
                    str(cls.folder / "work"), *after]
         outcome = subprocess.run(command, env=cls.environment, text=True, timeout=500,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        print("\n".join(line for line in outcome.stdout.splitlines()
-                        if line.startswith("SPEED") or outcome.returncode), flush=True)
+        lines = outcome.stdout.splitlines()
+        if outcome.returncode == 0:
+            lines = [line[line.index("SPEED"):] for line in lines if "SPEED" in line]
+        print("\n".join(lines), flush=True)
         if outcome.returncode != 0:
             raise AssertionError(f"Blender ended with {outcome.returncode}")
         return outcome.stdout

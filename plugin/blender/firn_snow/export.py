@@ -50,7 +50,7 @@ def shot_name(tree):
 
 def cache_base(tree):
     """The folder of caches. A file that was never saved has none: then a temporary one."""
-    base = tree.p_base
+    base = os.path.expandvars(tree.p_base)
     if base.startswith("//") and not bpy.data.filepath:
         return os.path.join(tempfile.gettempdir(), "firn_cache")
     return os.path.normpath(os.path.abspath(bpy.path.abspath(base or "//")))

@@ -113,7 +113,8 @@ class FirnNode:
         """The value as a scene file has it."""
         value, kind = getattr(self, prefix + row["name"]), axes.kind_of(row)
         if row["type"] == "path":
-            return os.path.normpath(bpy.path.abspath(value)) if value else ""
+            path = bpy.path.abspath(os.path.expandvars(value))
+            return os.path.normpath(path) if value else ""
         if kind == "plain":
             return properties.plain_value(row, value)
         other = None
