@@ -67,7 +67,7 @@ C_LIBRARY = set(
 )
 
 # Platform code has an address.
-MAY_USE_IFDEF = {"base.h", "base.c", "simd.h", "loader.c"}
+MAY_USE_IFDEF = {"base.h", "base.c", "simd.h", "rows.h", "loader.c"}
 LIBRARIES = ["core/src", "vdb_bridge/src", "plugin/src", "plugin/nodes", "plugin/alembic",
              "plugin/formats", "plugin/picture", "plugin/render"]
 BANNED = {
@@ -162,7 +162,7 @@ def check_one_include(path, number, target, quoted):
         if not own and target not in MAY_INCLUDE_PRIVATE.get(folder, set()):
             finding(path, number, f"{target} is not a header of {folder}")
     elif folder.startswith("core") and target[:-len(".h")] not in C_LIBRARY:
-        if path.name != "simd.h":
+        if path.name not in ("simd.h", "rows.h"):
             finding(path, number, f"the core needs nothing but the C library, not <{target}>")
     elif target.startswith("openvdb/") and not is_inside(path, "vdb_bridge/src"):
         finding(path, number, "only vdb_bridge/src may see OpenVDB")

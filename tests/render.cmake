@@ -6,3 +6,9 @@ endfunction()
 firn_render_test(test_render_tracking SOURCES unit/render_tracking.c LABELS asan)
 firn_render_test(test_render_path SOURCES unit/render_path.c LABELS asan)
 firn_render_test(test_render SOURCES unit/render.c LABELS asan tsan)
+if(TARGET firn)
+    add_test(NAME render_cli
+        COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/render_cli.py $<TARGET_FILE:firn>)
+    set_tests_properties(render_cli PROPERTIES TIMEOUT 300
+        ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
+endif()

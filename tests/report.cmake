@@ -6,3 +6,11 @@ if(TARGET firn)
     set_tests_properties(report PROPERTIES TIMEOUT 300
         ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
 endif()
+
+# Its pieces: plots, texts, tables, labels.
+if(TARGET firn_picture)
+    firn_test(cli_page LIBRARIES firn_picture m LABELS asan
+        SOURCES unit/page.c ${PROJECT_SOURCE_DIR}/plugin/cli/page.c
+            ${PROJECT_SOURCE_DIR}/plugin/cli/page_plot.c ${PROJECT_SOURCE_DIR}/plugin/cli/csv.c)
+    target_include_directories(cli_page PRIVATE ${PROJECT_SOURCE_DIR}/plugin/cli)
+endif()

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECKPOINT_VERSION = 1 };
+enum { CHECKPOINT_VERSION = 2 };
 
 static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 
@@ -32,12 +32,14 @@ typedef struct checkpoint_header {
     double time;
     uint32_t next_id;
     int32_t volumes_missing;
+    uint64_t acting_colliders;
 } checkpoint_header;
 
 /// Where a block's particles are; the rest of firn_block follows from a sort.
 typedef struct saved_block {
     firn_coord coord;
     uint32_t begin, end;
+    float rest;
 } saved_block;
 
 /// How far a source has come.
@@ -92,6 +94,7 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.time = sim->time;
     h.next_id = sim->particles.next_id;
     h.volumes_missing = sim->volumes_missing;
+    h.acting_colliders = sim->acting_colliders;
     h.total_size = sizeof h + body_size(&h, sim->particles.channel_count);
     return h;
 }
@@ -108,7 +111,7 @@ static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
     sink(user, sim->new_keys.data, (p->count - sim->sorted_count) * sizeof(uint64_t));
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     for (size_t b = 0; b < sim->grid.block_count; b++) {
-        saved_block saved = {blocks[b].coord, blocks[b].begin, blocks[b].end};
+        saved_block saved = {blocks[b].coord, blocks[b].begin, blocks[b].end, blocks[b].rest};
         sink(user, &saved, sizeof saved);
     }
     const firn_source *sources = sim->sources.data;
@@ -267,7 +270,7 @@ static bool blocks_are_sound(const saved_block *blocks, const checkpoint_header 
         int32_t limit = FIRN_COORD_LIMIT - 2;
         if (blocks[b].begin != last || blocks[b].end < last || blocks[b].end > h->sorted_count ||
             c.x <= -limit || c.x >= limit || c.y <= -limit || c.y >= limit || c.z <= -limit ||
-            c.z >= limit)
+            c.z >= limit || !(blocks[b].rest >= 0.0f))
             return false;
         last = blocks[b].end;
     }
@@ -312,7 +315,8 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
     for (uint64_t b = 0; b < h->block_count; b++) {
         saved_block saved;
         memcpy(&saved, take(&c, sizeof saved), sizeof saved);
-        blocks[b] = (firn_block){.coord = saved.coord, .begin = saved.begin, .end = saved.end};
+        blocks[b] = (firn_block){
+            .coord = saved.coord, .begin = saved.begin, .end = saved.end, .rest = saved.rest};
     }
     firn_source *sources = sim->sources.data;
     for (int i = 0; i < h->source_count; i++) {
@@ -334,6 +338,7 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
     sim->substep = h->substep;
     sim->time = h->time;
     sim->volumes_missing = h->volumes_missing != 0;
+    sim->acting_colliders = h->acting_colliders;
     sim->must_sort = true;
     sim->warm = false;
 }

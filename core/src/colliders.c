@@ -407,3 +407,28 @@ void firn_colliders_near(const firn_colliders *colliders, firn_vec3 center, floa
             near->index[near->count++] = i;
     }
 }
+
+bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center, float radius)
+{
+    const firn_collider *slots = colliders->slots.data;
+    firn_near near;
+    firn_colliders_near(colliders, center, radius, &near);
+    for (int i = 0; i < near.count; i++)
+        if (!slots[near.index[i]].still)
+            return true;
+    return false;
+}
+
+uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving)
+{
+    const firn_collider *slots = colliders->slots.data;
+    uint64_t acting = 0;
+    *moving = false;
+    for (int i = 0; i < colliders->slot_count; i++) {
+        if (!slots[i].alive || !slots[i].active)
+            continue;
+        acting ^= (uint64_t)1 << (i % 64);
+        *moving |= !slots[i].still;
+    }
+    return acting;
+}

@@ -72,6 +72,12 @@ void firn_colliders_prepare(firn_colliders *colliders, double time, float dt);
 void firn_colliders_near(const firn_colliders *colliders, firn_vec3 center, float radius,
                          firn_near *near);
 
+/// True when one of these colliders does not stand still.
+bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center, float radius);
+
+/// The colliders that act in the prepared substep, a bit for each, and whether any moves.
+uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving);
+
 /// Grid pass: the velocity of a node at position after meeting the colliders of near at the end
 /// of the substep, and which of its degrees of freedom are given.
 firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,

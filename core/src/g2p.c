@@ -95,14 +95,10 @@ FIRN_INLINE firn_fx update_deformation(const firn_pass *pass, size_t first, int 
     return jp;
 }
 
-// PIC with APIC's affine part, or the blend of FLIP and PIC, method.md (14).
-FIRN_INLINE firn_fx3 new_velocity(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
-                                  const firn_columns *fresh, const firn_columns *before)
+// The blend of FLIP and PIC, method.md (14).
+FIRN_INLINE firn_fx3 blend(const firn_pass *pass, size_t first, int n, firn_fx3 pic, firn_fx3 old)
 {
-    firn_fx3 pic = value_of(fresh);
-    if (scheme != FIRN_SCHEME_FLIP)
-        return pic;
-    firn_fx3 old = value_of(before), v = vector_load(pass, FIRN_V, first, n);
+    firn_fx3 v = vector_load(pass, FIRN_V, first, n);
     float share = pass->flip_share;
     return (firn_fx3){pic.x + share * (v.x - old.x), pic.y + share * (v.y - old.y),
                       pic.z + share * (v.z - old.z)};
@@ -115,19 +111,60 @@ FIRN_INLINE void store_vector(const firn_pass *pass, int channel, size_t first, 
     lanes_store(firn_channel_of(pass->particles, channel + 2) + first, a.z, n);
 }
 
+/// Particles [begin, end) of a block and a sphere that holds their ways.
+typedef struct firn_bunch {
+    size_t begin, end;
+    firn_vec3 center; // m
+    float radius;     // m
+} firn_bunch;
+
+enum { BUNCH = 16 };
+
+static firn_vec3 block_corner(const firn_pass *pass, const firn_block *block)
+{
+    float h = pass->grid->cell_size, shift = (float)firn_grid_shift(pass->grid);
+    return firn_vec(h * ((float)(4 * block->coord.x) + shift),
+                    h * ((float)(4 * block->coord.y) + shift),
+                    h * ((float)(4 * block->coord.z) + shift));
+}
+
+static firn_bunch make_bunch(const firn_pass *pass, const firn_block *block, size_t begin)
+{
+    firn_bunch bunch = {.begin = begin};
+    bunch.end = block->end - begin < BUNCH ? block->end : begin + BUNCH;
+    float h = pass->grid->cell_size, middle[3], size2 = 0.0f, speed2 = 0.0f;
+    for (int axis = 0; axis < 3; axis++) {
+        const float *u = firn_channel_of(pass->particles, FIRN_U + axis);
+        const float *v = firn_channel_of(pass->particles, FIRN_V + axis);
+        float low = u[begin], high = low, fastest = 0.0f;
+        for (size_t p = begin; p < bunch.end; p++) {
+            low = u[p] < low ? u[p] : low;
+            high = u[p] > high ? u[p] : high;
+            fastest = v[p] * v[p] > fastest ? v[p] * v[p] : fastest;
+        }
+        middle[axis] = 0.5f * (low + high);
+        size2 += (high - low) * (high - low);
+        speed2 += fastest;
+    }
+    bunch.center =
+        firn_add_scaled(block_corner(pass, block), h, firn_vec(middle[0], middle[1], middle[2]));
+    // A little more than needed, for rounding.
+    bunch.radius = h * (0.5f * sqrtf(size2) + 0.01f) + 1.001f * pass->dt * sqrtf(speed2);
+    return bunch;
+}
+
 // Particle-based collisions, method.md (16): changes v, and u by the push.
-static void touch_particles(const firn_pass *pass, const firn_block *block, const firn_near *near)
+static void touch_bunch(const firn_pass *pass, const firn_block *block, const firn_bunch *bunch,
+                        const firn_near *near)
 {
     float *u[3], *v[3];
     for (int axis = 0; axis < 3; axis++) {
         u[axis] = firn_channel_of(pass->particles, FIRN_U + axis);
         v[axis] = firn_channel_of(pass->particles, FIRN_V + axis);
     }
-    float h = pass->grid->cell_size, shift = (float)firn_grid_shift(pass->grid);
-    firn_vec3 corner = firn_vec(h * ((float)(4 * block->coord.x) + shift),
-                                h * ((float)(4 * block->coord.y) + shift),
-                                h * ((float)(4 * block->coord.z) + shift));
-    for (size_t p = block->begin; p < block->end; p++) {
+    float h = pass->grid->cell_size;
+    firn_vec3 corner = block_corner(pass, block);
+    for (size_t p = bunch->begin; p < bunch->end; p++) {
         firn_vec3 position = firn_add_scaled(corner, h, firn_vec(u[0][p], u[1][p], u[2][p]));
         firn_vec3 velocity = firn_vec(v[0][p], v[1][p], v[2][p]);
         firn_particle_contact contact =
@@ -138,6 +175,18 @@ static void touch_particles(const firn_pass *pass, const firn_block *block, cons
         u[0][p] += contact.push.x / h;
         u[1][p] += contact.push.y / h;
         u[2][p] += contact.push.z / h;
+    }
+}
+
+// Most bunches of a block near a collider are still too far from it for any contact.
+static void touch_particles(const firn_pass *pass, const firn_block *block)
+{
+    for (size_t p = block->begin; p < block->end; p += BUNCH) {
+        firn_bunch bunch = make_bunch(pass, block, p);
+        firn_near near;
+        firn_colliders_near(pass->colliders, bunch.center, bunch.radius, &near);
+        if (near.count > 0)
+            touch_bunch(pass, block, &bunch, &near);
     }
 }
 
@@ -158,37 +207,39 @@ FIRN_INLINE firn_group group_to_particles(const firn_pass *pass, size_t first, i
     const firn_slopes slopes =
         scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
     _Alignas(64) firn_stencils st;
-    _Alignas(64) firn_columns now, before;
+    _Alignas(64) firn_lines lines;
     firn_group group = {.u = vector_load(pass, FIRN_U, first, n)};
     make_stencils(&st, group.u, order, slopes, 1.0f / pass->grid->cell_size);
-    gather_group(fresh, &st, n, order, slopes, &now);
-    if (scheme == FIRN_SCHEME_FLIP)
-        gather_values(old, &st, n, order, &before);
-    firn_fm3 gradient = gradient_of(&now, &st, slopes);
-    if (scheme != FIRN_SCHEME_FLIP)
-        matrix_store(pass, FIRN_C, first, n, gradient);
-    group.jp = update_deformation(pass, first, n, gradient);
-    group.v = new_velocity(pass, first, n, scheme, &now, &before);
+    gather_group(fresh, &st, n, order, slopes, &lines);
+    firn_sample sample = sample_of(&lines, &st, order, slopes);
+    group.v = sample.value;
+    if (scheme == FIRN_SCHEME_FLIP) {
+        make_products(&st, order);
+        gather_values(old, &st, n, order, &lines);
+        group.v = blend(pass, first, n, sample.value, value_of(&lines, &st, order));
+    } else {
+        matrix_store(pass, FIRN_C, first, n, sample.gradient);
+    }
+    group.jp = update_deformation(pass, first, n, sample.gradient);
     store_vector(pass, FIRN_V, first, n, group.v);
     return group;
 }
 
-// Colliders that particles of the block may meet in this substep.
-static void near_block(const firn_pass *pass, const firn_block *block, firn_near *near)
+// Whether particles of the block may meet a collider in this substep.
+static bool is_near_colliders(const firn_pass *pass, const firn_block *block)
 {
-    float h = pass->grid->cell_size, center = 2.0f + (float)firn_grid_shift(pass->grid);
+    float h = pass->grid->cell_size;
+    firn_near near;
     firn_colliders_near(pass->colliders,
-                        firn_vec(h * ((float)(4 * block->coord.x) + center),
-                                 h * ((float)(4 * block->coord.y) + center),
-                                 h * ((float)(4 * block->coord.z) + center)),
-                        FIRN_BLOCK_REACH * h, near);
+                        firn_add(block_corner(pass, block), firn_vec(2.0f * h, 2.0f * h, 2.0f * h)),
+                        FIRN_BLOCK_REACH * h, &near);
+    return near.count > 0;
 }
 
 // Contact, and then the moves that waited for it.
-static void touch_and_move(const firn_pass *pass, const firn_block *block, const firn_near *near,
-                           firn_lane_limits *limits)
+static void touch_and_move(const firn_pass *pass, const firn_block *block, firn_lane_limits *limits)
 {
-    touch_particles(pass, block, near);
+    touch_particles(pass, block);
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         firn_group group = {vector_load(pass, FIRN_U, first, n),
@@ -208,18 +259,17 @@ FIRN_INLINE void block_to_particles(const firn_pass *pass, const firn_block *blo
     tile_load(pass->grid, FIRN_NODE_VELOCITY, block, fresh, box);
     if (scheme == FIRN_SCHEME_FLIP)
         tile_load(pass->grid, FIRN_NODE_OLD, block, old, box);
-    firn_near near;
-    near_block(pass, block, &near);
+    bool contact = is_near_colliders(pass, block);
     firn_lane_limits lanes = no_limits();
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         particles_prefetch(pass, first + AHEAD, scheme);
         firn_group group = group_to_particles(pass, first, n, scheme, order, fresh, old);
-        if (near.count == 0)
+        if (!contact)
             move_group(pass, first, n, &group, &lanes);
     }
-    if (near.count > 0)
-        touch_and_move(pass, block, &near, &lanes);
+    if (contact)
+        touch_and_move(pass, block, &lanes);
     *limits = finish_limits(&lanes, block);
 }
 
@@ -250,14 +300,18 @@ FIRN_INLINE void block_volumes(const firn_pass *pass, const firn_block *block, i
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         _Alignas(64) firn_stencils st;
-        _Alignas(64) firn_columns columns;
+        _Alignas(64) firn_lines lines;
         make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, FIRN_SLOPES_GRADIENTS,
                       1.0f / h);
-        gather_values(tile, &st, n, order, &columns);
-        for (int l = 0; l < n; l++)
+        make_products(&st, order);
+        gather_values(tile, &st, n, order, &lines);
+        for (int l = 0; l < n; l++) {
+            float around = 0.0f;
+            for (int k = 0; k < order; k++)
+                around += st.w[2][k][l] * lines.node[0][l][4 * k + 3];
             if (!(volume[first + (size_t)l] > 0.0f))
-                volume[first + (size_t)l] =
-                    mass[first + (size_t)l] / columns.node[l][3] * h * h * h;
+                volume[first + (size_t)l] = mass[first + (size_t)l] / around * h * h * h;
+        }
     }
 }
 

@@ -37,6 +37,7 @@ typedef enum firn_node_field {
 typedef struct firn_block {
     firn_coord coord;    // in blocks
     uint32_t begin, end; // its particles
+    float rest;          // s, for which they have hardly moved
     int32_t near[27];    // node blocks around it: (x+1)*9 + (y+1)*3 + (z+1); -1: out of reach
     int8_t low[3];       // cells: positions from low to below high, all axes,
     int8_t high[3];      // have their kernels in the blocks that are there

@@ -78,6 +78,24 @@ static void collide_block(const firn_sim *sim, size_t b)
     }
 }
 
+// Nodes that sleeping snow holds stand still.
+static void hold_block(const firn_sim *sim, size_t b)
+{
+    uint64_t held = sim->asleep_count > 0 ? ((const uint64_t *)sim->held.data)[b] : 0;
+    if (held == 0)
+        return;
+    float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    float *contacts =
+        firn_sim_is_implicit(sim) ? firn_grid_nodes(&sim->grid, FIRN_NODE_CONTACT, b) : NULL;
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        if ((held >> n & 1) == 0)
+            continue;
+        velocity[4 * n] = velocity[4 * n + 1] = velocity[4 * n + 2] = 0.0f;
+        if (contacts != NULL)
+            contacts[4 * n + 3] = (float)FIRN_NODE_STUCK;
+    }
+}
+
 static firn_node_limits measure_block(const firn_sim *sim, size_t b, float notable)
 {
     const float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
@@ -111,8 +129,12 @@ firn_node_limits firn_grid_update(firn_sim *sim, float dt)
     size_t count = sim->grid.node_block_count;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
+        limits[b] = (firn_node_limits){0.0f, true};
+        if (firn_sim_is_idle(sim, b))
+            continue;
         accelerate_block(sim, b, dt);
         collide_block(sim, b);
+        hold_block(sim, b);
         limits[b] = measure_block(sim, b, notable);
     }
     return all_limits(sim);
@@ -126,6 +148,7 @@ firn_node_limits firn_grid_collide(firn_sim *sim)
 #pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
         collide_block(sim, b);
+        hold_block(sim, b);
         limits[b] = measure_block(sim, b, notable);
     }
     return all_limits(sim);

@@ -7,7 +7,11 @@ void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         firn_fs3 e = firn_snow_strain(matrix_load(pass, FIRN_F, first, n, 1.0f));
-        const firn_fx values[FIRN_CACHE_CHANNELS] = {e.xx, e.xy, e.xz, e.yy, e.yz, e.zz};
+        firn_snow_moduli moduli =
+            moduli_of(pass, first, n, channel_load(pass, FIRN_JP, first, n, 1.0f));
+        firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
+        const firn_fx values[FIRN_CACHE_CHANNELS] = {
+            e.xx, e.xy, e.xz, e.yy, e.yz, e.zz, volume * moduli.mu, volume * moduli.lambda};
         for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
             lanes_store(pass->cache[c] + first, values[c], n);
     }
@@ -16,15 +20,22 @@ void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block
 // V0 * K of the group, where K grad(w) is the change of force for the velocity gradient.
 FIRN_INLINE firn_fm3 group_product(const firn_pass *pass, size_t first, int n, firn_fm3 gradient)
 {
-    firn_fx e[FIRN_CACHE_CHANNELS];
-    for (int c = 0; c < FIRN_CACHE_CHANNELS; c++)
-        e[c] = lanes_load(pass->cache[c] + first, n, 0.0f);
-    firn_snow_moduli moduli =
-        moduli_of(pass, first, n, channel_load(pass, FIRN_JP, first, n, 1.0f));
-    firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
-    moduli = (firn_snow_moduli){volume * moduli.mu, volume * moduli.lambda};
-    firn_fs3 strain = {e[0], e[1], e[2], e[3], e[4], e[5]};
+    firn_fx c[FIRN_CACHE_CHANNELS];
+    for (int i = 0; i < FIRN_CACHE_CHANNELS; i++)
+        c[i] = lanes_load(pass->cache[i] + first, n, 0.0f);
+    firn_fs3 strain = {c[0], c[1], c[2], c[3], c[4], c[5]};
+    firn_snow_moduli moduli = {c[6], c[7]};
     return firn_snow_hessian(strain, moduli, gradient);
+}
+
+FIRN_INLINE void cache_prefetch(const firn_pass *pass, size_t first)
+{
+    if (FIRN_LANES < LINE && first % LINE >= FIRN_LANES)
+        return;
+    for (int c = FIRN_U; c < FIRN_U + 3; c++)
+        __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
+    for (int i = 0; i < FIRN_CACHE_CHANNELS; i++)
+        __builtin_prefetch(pass->cache[i] + first);
 }
 
 FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, firn_slopes slopes,
@@ -39,10 +50,14 @@ FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, f
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         _Alignas(64) firn_stencils st;
         _Alignas(64) firn_columns columns;
+        _Alignas(64) firn_lines lines;
+        cache_prefetch(pass, first + AHEAD);
         make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, slopes,
                       1.0f / pass->grid->cell_size);
-        gather_group(in, &st, n, order, slopes, &columns);
-        firn_fm3 k = group_product(pass, first, n, gradient_of(&columns, &st, slopes));
+        gather_group(in, &st, n, order, slopes, &lines);
+        firn_sample sample = sample_of(&lines, &st, order, slopes);
+        firn_fm3 k = group_product(pass, first, n, sample.gradient);
+        make_scatter(&st, order, slopes);
         columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero, k);
         scatter_group(out, &st, &columns, n, order,
                       slopes == FIRN_SLOPES_MOMENTS ? SCATTER_MOMENTS : SCATTER_GRADIENTS);

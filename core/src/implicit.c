@@ -238,7 +238,7 @@ firn_result firn_implicit_sort(firn_sim *sim, firn_error *error)
     }
     if (result == FIRN_OK)
         result = firn_sim_sort(sim, error);
-    if (result == FIRN_OK && old_count > 0) {
+    if (result == FIRN_OK && sim->warm && grid->node_block_count > 0) {
         memset(grid->field[FIRN_NODE_CHANGE].data, 0, grid->node_block_count * bytes);
         for (size_t b = 0; b < old_count; b++) {
             int32_t now =

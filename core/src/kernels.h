@@ -6,7 +6,7 @@
 #include "grid.h"
 #include "particles.h"
 
-enum { FIRN_MATERIAL_LIMIT = 256, FIRN_CACHE_CHANNELS = 6 };
+enum { FIRN_MATERIAL_LIMIT = 256, FIRN_CACHE_CHANNELS = 8 };
 
 /// Cells from the middle of a block to the farthest point a particle of it can be at.
 #define FIRN_BLOCK_REACH 5.2f
@@ -38,10 +38,11 @@ typedef struct firn_pass {
     const firn_materials *materials;
     const firn_colliders *colliders;
     firn_scheme scheme;
-    float dt;                          // s
-    float flip_share;                  // of FLIP in the new velocity, for this dt
-    float *cache[FIRN_CACHE_CHANNELS]; // strain of each particle, for the Hessian
-    firn_node_field input, output;     // of the Hessian product
+    float dt;         // s
+    float flip_share; // of FLIP in the new velocity, for this dt
+    float *
+        cache[FIRN_CACHE_CHANNELS]; // strain and V0 mu, V0 lambda of each particle, for the Hessian
+    firn_node_field input, output;  // of the Hessian product
 } firn_pass;
 
 /// Stands for the J_P of no particle, above all others.

@@ -82,6 +82,7 @@ FIRN_INLINE void group_to_grid(const firn_pass *pass, size_t first, int n, firn_
     firn_fm3 stress = group_stress(pass, first, n, scheme, sums);
     group_sums(mass, u, v, sums);
     make_stencils(&st, u, order, slopes, 1.0f / pass->grid->cell_size);
+    make_scatter(&st, order, slopes);
     firn_fm3 affine = {{{0}}};
     if (scheme != FIRN_SCHEME_FLIP)
         affine = affine_momentum(pass, first, n, order, mass);

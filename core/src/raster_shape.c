@@ -9,9 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-// Neighbors of a particle are within two units of the kernel, as in the paper; the weight is
-// 1 - (d / radius)^2, for which the variance along an axis in evenly filled space is radius^2 / 7.
-static const double units_of_radius = 2.0;
+// Neighbors of a particle are within one and a half units of the kernel, about a hundred; the
+// weight is 1 - (d / radius)^2, for which the variance along an axis in evenly filled space is
+// radius^2 / 7.
+static const double units_of_radius = 1.5;
 static const double even_variance = 1.0 / 7.0;
 
 // With fewer neighbors a particle is alone and round; with more than a few dozen the covariance is

@@ -87,7 +87,6 @@ FIRN_INLINE firn_row row_scale_add(float s, firn_row a, firn_row c, int order)
 }
 
 // row_repeat: the same node four times. row_spread: one number for each of the four nodes.
-// rows_sum: the four nodes of each row added up, row after row.
 #if FIRN_LANES == 16
 FIRN_INLINE firn_row row_repeat(const float *node)
 {
@@ -98,17 +97,6 @@ FIRN_INLINE firn_row row_spread(const float *four)
     const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     __m512 low = _mm512_castps128_ps512(_mm_loadu_ps(four));
     return (firn_row){{(firn_fx)_mm512_permutexvar_ps(index, low)}};
-}
-FIRN_INLINE void rows_sum(float out[16], firn_row a, firn_row b, firn_row c, firn_row d, int order)
-{
-    (void)order;
-    __m512 ra = a.piece[0], rb = b.piece[0], rc = c.piece[0], rd = d.piece[0];
-    __m512 ab =
-        _mm512_add_ps(_mm512_shuffle_f32x4(ra, rb, 0x44), _mm512_shuffle_f32x4(ra, rb, 0xee));
-    __m512 cd =
-        _mm512_add_ps(_mm512_shuffle_f32x4(rc, rd, 0x44), _mm512_shuffle_f32x4(rc, rd, 0xee));
-    _mm512_storeu_ps(
-        out, _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd)));
 }
 #elif FIRN_LANES == 8
 FIRN_INLINE firn_row row_repeat(const float *node)
@@ -122,18 +110,6 @@ FIRN_INLINE firn_row row_spread(const float *four)
     return (firn_row){
         {(firn_fx)_mm256_permutevar_ps(twice, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1)),
          (firn_fx)_mm256_permutevar_ps(twice, _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3))}};
-}
-FIRN_INLINE __m256 two_sums(firn_row a, firn_row b)
-{
-    __m256 ra = a.piece[0] + a.piece[1], rb = b.piece[0] + b.piece[1];
-    return _mm256_add_ps(_mm256_permute2f128_ps(ra, rb, 0x20),
-                         _mm256_permute2f128_ps(ra, rb, 0x31));
-}
-FIRN_INLINE void rows_sum(float out[16], firn_row a, firn_row b, firn_row c, firn_row d, int order)
-{
-    (void)order;
-    _mm256_storeu_ps(out, two_sums(a, b));
-    _mm256_storeu_ps(out + 8, two_sums(c, d));
 }
 #else
 FIRN_INLINE firn_row row_repeat(const float *node)
@@ -149,23 +125,6 @@ FIRN_INLINE firn_row row_spread(const float *four)
     for (int k = 0; k < ROW_FLOATS / FIRN_LANES; k++)
         r.piece[k] = firn_fx_set(four[k * FIRN_LANES / 4]);
     return r;
-}
-FIRN_INLINE void row_sum(float out[4], firn_row a, int order)
-{
-    enum { PIECES = 4 / FIRN_LANES }; // of a node
-    for (int c = 0; c < PIECES; c++) {
-        firn_fx sum = a.piece[c];
-        for (int node = 1; node < order; node++)
-            sum += a.piece[node * PIECES + c];
-        firn_fx_store(out + c * FIRN_LANES, sum);
-    }
-}
-FIRN_INLINE void rows_sum(float out[16], firn_row a, firn_row b, firn_row c, firn_row d, int order)
-{
-    row_sum(out, a, order);
-    row_sum(out + 4, b, order);
-    row_sum(out + 8, c, order);
-    row_sum(out + 12, d, order);
 }
 #endif
 

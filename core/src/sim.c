@@ -113,6 +113,10 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->limits,
                             &sim->node_limits,
                             &sim->partial,
+                            &sim->asleep,
+                            &sim->loud,
+                            &sim->idle,
+                            &sim->held,
                             &sim->snapshot.material,
                             &sim->snapshot.new_keys,
                             &sim->snapshot.blocks,
@@ -251,11 +255,13 @@ firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error 
 firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, firn_collider_id *id,
                                   firn_error *error)
 {
+    sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
     return firn_colliders_add(&sim->colliders, def, id, error);
 }
 
 firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_error *error)
 {
+    sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
     return firn_colliders_remove(&sim->colliders, id, error);
 }
 

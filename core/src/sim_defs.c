@@ -61,6 +61,11 @@ static const firn_param sim_params[] = {
      "Lower corner of the region that is kept; snow that leaves it is removed"},
     {ROW(domain_upper), FIRN_VEC3, {1000.0, 1000.0, 1000.0}, -1e5, 1e5, "m",
      "Upper corner of the region that is kept; snow that leaves it is removed"},
+    {ROW(sleep_speed), FIRN_FLOAT, {0.0}, 0.0, 1.0, "m/s",
+     "Snow that stays slower than this falls asleep and costs nothing until it is touched; 0 keeps "
+     "all snow awake. 0.003 suits most shots with settled snow"},
+    {ROW(sleep_time), FIRN_FLOAT, {0.1}, 1e-3, 100.0, "s",
+     "How long snow must have been slow before it falls asleep"},
     {ROW(thread_count), FIRN_INT, {0}, 0.0, 1024.0, "",
      "Processor cores to use; 0 uses every one. The result is the same for any number",
      .label = "Threads"},

@@ -15,6 +15,9 @@
 /// that only sorting uses, one float for each particle: the sort is over when the solve begins.
 enum { FIRN_CACHE_OWN = FIRN_CACHE_CHANNELS - 3 };
 
+/// Stands in acting_colliders for a set that is not known: whatever acts next wakes all snow.
+#define FIRN_COLLIDERS_CHANGED UINT64_MAX
+
 /// Wall time is counted per stage.
 typedef enum firn_stage {
     FIRN_STAGE_SORT,
@@ -36,6 +39,7 @@ typedef struct firn_snapshot {
     uint32_t next_id;
     int64_t substep;
     double time;
+    uint64_t acting_colliders;
 } firn_snapshot;
 
 /// Extremes over the nodes after an update.
@@ -71,6 +75,13 @@ struct firn_sim {
     firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
     firn_block_limits extremes;       // of all particles now
 
+    firn_array asleep;         // uint8 of each block: it takes no part in the substep
+    firn_array loud;           // uint8 of each node block: a block there is not at rest
+    firn_array idle;           // uint8 of each node block: only blocks that sleep touch it
+    firn_array held;           // uint64 of each node block: its nodes that sleeping blocks touch
+    size_t asleep_count;       // particles
+    uint64_t acting_colliders; // in the last substep, a bit for each
+
     double time; // s
     int64_t substep;
     bool warm; // FIRN_NODE_CHANGE holds the last solve
@@ -85,6 +96,22 @@ static inline bool firn_sim_is_implicit(const firn_sim *sim) { return sim->impli
 static inline bool firn_sim_is_apic(const firn_sim *sim)
 {
     return sim->def.transfer == FIRN_TRANSFER_APIC;
+}
+
+static inline bool firn_sim_may_sleep(const firn_sim *sim) { return sim->def.sleep_speed > 0.0f; }
+
+/// True when block b takes no part. In the substep that follows a sort every block gives its share
+/// to the grid, where nodes that are held ignore it: its sums are wanted for the statistics.
+static inline bool firn_sim_sleeps(const firn_sim *sim, size_t b)
+{
+    return sim->asleep_count > 0 && ((const uint8_t *)sim->asleep.data)[b] != 0;
+}
+
+/// True when nothing in node block b matters in this substep. The implicit solve runs over all.
+static inline bool firn_sim_is_idle(const firn_sim *sim, size_t b)
+{
+    return sim->asleep_count > 0 && sim->since_sort > 0 && !firn_sim_is_implicit(sim) &&
+           ((const uint8_t *)sim->idle.data)[b] != 0;
 }
 
 /// What the kernels need to know for a substep of length dt.
@@ -116,6 +143,12 @@ typedef struct firn_solve {
 firn_solve firn_implicit_solve(firn_sim *sim, float dt);
 /// Carries the warm start over to the blocks of a new sort.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
+
+/// sleep.c: claims memory; finds out who sleeps, after a sort; looks for the waking and the resting
+/// at the end of a substep.
+firn_result firn_sleep_reserve(firn_sim *sim, firn_error *error);
+void firn_sleep_arrange(firn_sim *sim);
+void firn_sleep_update(firn_sim *sim, float dt);
 
 /// sim.c: checks a material and puts it at an index.
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,

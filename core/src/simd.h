@@ -1,6 +1,6 @@
-/// Lanes: one particle per lane, the same formulas for every instruction set. The only file that
-/// names an instruction set; FIRN_LANES follows from the flags a translation unit is compiled with,
-/// and FIRN_SCALAR asks for the twin with a single lane.
+/// Lanes: one particle per lane, the same formulas for every instruction set. Beside rows.h the
+/// only file that names an instruction set; FIRN_LANES follows from the flags a translation unit is
+/// compiled with, and FIRN_SCALAR asks for the twin with a single lane.
 ///
 /// A mask is a firn_ix whose lanes are 0 or -1, as comparisons of vectors give them. A lane never
 /// looks at its neighbors: its result has the same bits whatever the other lanes hold.

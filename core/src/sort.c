@@ -324,6 +324,21 @@ static void commit(sorting *s, firn_array *blocks)
     color_blocks(grid);
 }
 
+// Blocks that held the same number of particles before keep their rest; the others were disturbed.
+static void carry_rest(const sorting *s, firn_block *blocks)
+{
+    const firn_block *old = firn_grid_blocks(s->grid);
+    size_t count = s->grid->block_count, o = 0;
+    for (size_t b = 0; b < s->key_count; b++) {
+        uint64_t key = firn_block_key(blocks[b].coord);
+        while (o < count && firn_block_key(old[o].coord) < key)
+            o++;
+        bool same = o < count && firn_block_key(old[o].coord) == key &&
+                    old[o].end - old[o].begin == blocks[b].end - blocks[b].begin;
+        blocks[b].rest = same ? old[o].rest : 0.0f;
+    }
+}
+
 static firn_result prepare(sorting *s, firn_array *blocks, firn_error *error)
 {
     firn_grid *grid = s->grid;
@@ -345,6 +360,7 @@ static firn_result prepare(sorting *s, firn_array *blocks, firn_error *error)
     for (size_t b = 0; b < s->key_count; b++)
         list[b].coord = firn_block_coord(keys[b]);
     FIRN_TRY(order_by_block(s, list, error));
+    carry_rest(s, list);
     FIRN_TRY(find_node_blocks(s, list, error));
     FIRN_TRY(
         firn_array_reserve(budget, &grid->color_blocks, s->key_count + 1, sizeof(uint32_t), error));

@@ -30,18 +30,31 @@ enum {
 /// taken off before a scatter and after a gather, by first_node and slope_scale.
 typedef struct firn_stencils {
     int32_t base[FIRN_LANES];                       // first node in the tile, in floats
-    float w[2][4][FIRN_LANES], s[2][4][FIRN_LANES]; // along x and y
-    float wxy[STENCIL_ROWS][FIRN_LANES];            // products of w for each row
-    float wz[FIRN_LANES][4];                        // along z, one particle after the other
-    float sz[FIRN_LANES][4];                        // gradients only
+    float w[3][4][FIRN_LANES], s[3][4][FIRN_LANES]; // along each axis
     firn_fx3 first_node;                            // distance to the first node, cells
     float slope_scale;                              // from slopes to gradients, 1/m
+    // Of those that scatter, or gather values alone:
+    float wxy[STENCIL_ROWS][FIRN_LANES];        // products of w for each row
+    float wz[FIRN_LANES][4], sz[FIRN_LANES][4]; // along z, one particle after the other
 } firn_stencils;
 
-/// Four nodes for each particle of a group: a value, then a column for each axis.
+/// What goes to rows, four nodes for each particle of a group: a value, then a column of its slope
+/// for each axis.
 typedef struct firn_columns {
     float node[FIRN_LANES][NODE_STRIDE];
 } firn_columns;
+
+/// What comes from rows, contracted along x and y: the nodes along z of the value, of its slope
+/// along x and of its slope along y.
+typedef struct firn_lines {
+    float node[3][FIRN_LANES][NODE_STRIDE];
+} firn_lines;
+
+/// A node field where the particles of a group are.
+typedef struct firn_sample {
+    firn_fx3 value;
+    firn_fm3 gradient;
+} firn_sample;
 
 /// Weights and slopes along one axis, method.md (2) and (5); t is the fraction of the position.
 FIRN_INLINE void axis_weights(firn_fx t, int order, firn_slopes slopes, firn_fx w[4], firn_fx s[4])
@@ -82,23 +95,40 @@ FIRN_INLINE void make_stencils(firn_stencils *st, firn_fx3 u, int order, firn_sl
     axis_weights(t.x, order, slopes, w[0], s[0]);
     axis_weights(t.y, order, slopes, w[1], s[1]);
     axis_weights(t.z, order, slopes, w[2], s[2]);
-    for (int i = 0; i < order; i++)
-        for (int j = 0; j < order; j++)
-            firn_fx_store(st->wxy[order * i + j], w[0][i] * w[1][j]);
-    for (int axis = 0; axis < 2; axis++) {
+    for (int axis = 0; axis < 3; axis++) {
         for (int k = 0; k < order; k++) {
             firn_fx_store(st->w[axis][k], w[axis][k]);
             firn_fx_store(st->s[axis][k], s[axis][k]);
         }
     }
-    nodes_from_lanes(st->wz[0], 4, w[2][0], w[2][1], w[2][2], w[2][3]);
-    if (slopes == FIRN_SLOPES_GRADIENTS)
-        nodes_from_lanes(st->sz[0], 4, s[2][0], s[2][1], s[2][2], s[2][3]);
     st->first_node = (firn_fx3){t.x + shift, t.y + shift, t.z + shift};
     st->slope_scale = slopes == FIRN_SLOPES_MOMENTS ? (order == 3 ? 4.0f : 3.0f) * cells_per_meter
                                                     : cells_per_meter;
     firn_ix_store(st->base,
                   (wx + 1) * TILE_PLANE + (wy + 1) * TILE_ROW + (wz * 4 + 4 + TILE_FIRST));
+}
+
+FIRN_INLINE void make_products(firn_stencils *st, int order)
+{
+    for (int i = 0; i < order; i++)
+        for (int j = 0; j < order; j++)
+            firn_fx_store(st->wxy[order * i + j],
+                          firn_fx_load(st->w[0][i]) * firn_fx_load(st->w[1][j]));
+}
+
+FIRN_INLINE void nodes_along_z(float *nodes, float (*a)[FIRN_LANES], int order)
+{
+    nodes_from_lanes(nodes, 4, firn_fx_load(a[0]), firn_fx_load(a[1]), firn_fx_load(a[2]),
+                     order == 3 ? (firn_fx){0} : firn_fx_load(a[3]));
+}
+
+/// Completes stencils for a scatter.
+FIRN_INLINE void make_scatter(firn_stencils *st, int order, firn_slopes slopes)
+{
+    make_products(st, order);
+    nodes_along_z(st->wz[0], st->w[2], order);
+    if (slopes == FIRN_SLOPES_GRADIENTS)
+        nodes_along_z(st->sz[0], st->s[2], order);
 }
 
 /// Lays out what a group scatters: w * value + s . slope, where a column of slope goes with an
@@ -119,29 +149,42 @@ FIRN_INLINE void columns_from_lanes(firn_columns *columns, const firn_stencils *
                          slope.m[6 + c], zero);
 }
 
-/// The gathered value and gradient of a group, back in lanes.
-FIRN_INLINE firn_fx3 value_of(const firn_columns *columns)
+// a + s b
+FIRN_INLINE firn_fx3 add_scaled(firn_fx3 a, const float *s, firn_fx3 b)
 {
-    return lanes_from_nodes(columns->node[0], NODE_STRIDE);
+    return firn_fx3_add_scaled(a, firn_fx_load(s), b);
 }
 
-FIRN_INLINE firn_fm3 gradient_of(const firn_columns *columns, const firn_stencils *st,
-                                 firn_slopes slopes)
+/// Lines contracted along z, back in lanes.
+FIRN_INLINE firn_sample sample_of(const firn_lines *lines, const firn_stencils *st, int order,
+                                  firn_slopes slopes)
 {
-    firn_fx3 v = {{0}, {0}, {0}}, first = {{0}, {0}, {0}};
-    if (slopes == FIRN_SLOPES_MOMENTS) {
-        v = value_of(columns);
-        first = st->first_node;
+    const firn_fx3 zero = {{0}, {0}, {0}};
+    firn_fx3 v = zero, x = zero, y = zero, z = zero;
+    for (int k = 0; k < order; k++) {
+        firn_fx3 node = lanes_from_nodes(lines->node[0][0] + 4 * k, NODE_STRIDE);
+        v = add_scaled(v, st->w[2][k], node);
+        z = add_scaled(z, st->s[2][k], node);
+        x = add_scaled(x, st->w[2][k], lanes_from_nodes(lines->node[1][0] + 4 * k, NODE_STRIDE));
+        y = add_scaled(y, st->w[2][k], lanes_from_nodes(lines->node[2][0] + 4 * k, NODE_STRIDE));
     }
     firn_fx scale = firn_fx_set(st->slope_scale);
-    firn_fx3 x = lanes_from_nodes(columns->node[0] + 4, NODE_STRIDE),
-             y = lanes_from_nodes(columns->node[0] + 8, NODE_STRIDE),
-             z = lanes_from_nodes(columns->node[0] + 12, NODE_STRIDE);
-    return (firn_fm3){{scale * (x.x - first.x * v.x), scale * (y.x - first.y * v.x),
-                       scale * (z.x - first.z * v.x), scale * (x.y - first.x * v.y),
-                       scale * (y.y - first.y * v.y), scale * (z.y - first.z * v.y),
-                       scale * (x.z - first.x * v.z), scale * (y.z - first.y * v.z),
-                       scale * (z.z - first.z * v.z)}};
+    if (slopes == FIRN_SLOPES_MOMENTS) {
+        x = firn_fx3_add_scaled(x, -st->first_node.x, v);
+        y = firn_fx3_add_scaled(y, -st->first_node.y, v);
+        z = firn_fx3_add_scaled(z, -st->first_node.z, v);
+    }
+    firn_fm3 gradient = {{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
+    return (firn_sample){v, firn_fm3_scale(scale, gradient)};
+}
+
+/// The value alone.
+FIRN_INLINE firn_fx3 value_of(const firn_lines *lines, const firn_stencils *st, int order)
+{
+    firn_fx3 v = {{0}, {0}, {0}};
+    for (int k = 0; k < order; k++)
+        v = add_scaled(v, st->w[2][k], lanes_from_nodes(lines->node[0][0] + 4 * k, NODE_STRIDE));
+    return v;
 }
 
 // Slopes along z: moments follow from the weights.
@@ -266,18 +309,19 @@ FIRN_INLINE void scatter_group(float *tile, const firn_stencils *st, const firn_
 }
 
 /// Lanes without a particle read nothing: what they hold must not slow the others down.
-FIRN_INLINE void clear_tail(firn_columns *columns, int n)
+FIRN_INLINE void clear_tail(firn_lines *lines, int n)
 {
     for (int l = n; l < FIRN_LANES; l++)
-        memset(columns->node[l], 0, sizeof columns->node[l]);
+        for (int c = 0; c < 3; c++)
+            memset(lines->node[c][l], 0, sizeof lines->node[c][l]);
 }
 
-/// Reads the node field of a tile at the first n particles: its value and slopes.
+/// Reads the node field of a tile at the first n particles.
 FIRN_INLINE void gather_group(const float *tile, const firn_stencils *st, int n, int order,
-                              firn_slopes slopes, firn_columns *columns)
+                              firn_slopes slopes, firn_lines *lines)
 {
-    // Of moments about the first node, its own are zero and those of the second are its weights.
-    clear_tail(columns, n);
+    clear_tail(lines, n);
+    // Of moments about the first node, its own are zero.
     bool moments = slopes == FIRN_SLOPES_MOMENTS, hold = ROWS_IN_REGISTERS && order == 3;
     firn_row rows[STENCIL_ROWS];
     const float *held = tile + st->base[0];
@@ -305,25 +349,23 @@ FIRN_INLINE void gather_group(const float *tile, const firn_stencils *st, int n,
             if (!moments || i > 0)
                 x = row_scale_add(st->s[0][i][l], straight, x, order);
         }
-        firn_row wz = row_spread(st->wz[l]);
-        rows_sum(columns->node[l], row_mul(wz, p, order), row_mul(wz, x, order),
-                 row_mul(wz, y, order), row_mul(slopes_z(st, l, order, slopes, wz), p, order),
-                 order);
+        row_store(lines->node[0][l], p, order);
+        row_store(lines->node[1][l], x, order);
+        row_store(lines->node[2][l], y, order);
     }
 }
 
-/// The value alone.
+/// The value alone; the stencils hold products.
 FIRN_INLINE void gather_values(const float *tile, const firn_stencils *st, int n, int order,
-                               firn_columns *columns)
+                               firn_lines *lines)
 {
-    clear_tail(columns, n);
+    clear_tail(lines, n);
     for (int l = 0; l < n; l++) {
         const float *at = tile + st->base[l];
         firn_row p = row_zero(order);
         for (int r = 0; r < order * order; r++)
             p = row_scale_add(st->wxy[r][l], row_load(row_in(at, order, r), order), p, order);
-        p = row_mul(row_spread(st->wz[l]), p, order);
-        rows_sum(columns->node[l], p, p, p, p, order);
+        row_store(lines->node[0][l], p, order);
     }
 }
 

@@ -48,6 +48,7 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_array_claim(budget, &sim->limits, blocks, sizeof(firn_block_limits), error));
     FIRN_TRY(
         firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits), error));
+    FIRN_TRY(firn_sleep_reserve(sim, error));
     if (!firn_sim_is_implicit(sim))
         return FIRN_OK;
     FIRN_TRY(firn_array_claim(budget, &sim->partial, node_blocks, sizeof(double), error));
@@ -72,8 +73,10 @@ static firn_result arrange(attempt *a, firn_error *error)
         sim->volumes_missing = false;
         sorting = true;
     }
-    if (sorting)
+    if (sorting) {
         firn_transfer_measure(sim);
+        firn_sleep_arrange(sim);
+    }
     count_time(a, FIRN_STAGE_SORT);
     return FIRN_OK;
 }
@@ -172,6 +175,9 @@ static void finish_substep(attempt *a, double dt, int rejected)
     stats->particles = sim->particles.count;
     stats->blocks = sim->grid.node_block_count;
     stats->bytes = sim->budget.used;
+    stats->asleep = sim->asleep_count;
+    firn_sleep_update(sim, (float)dt);
+    count_time(a, FIRN_STAGE_OTHER);
 }
 
 static firn_result check_speed(const firn_sim *sim, firn_error *error)
@@ -259,6 +265,7 @@ static firn_result take_snapshot(firn_sim *sim, firn_error *error)
     s->next_id = p->next_id;
     s->substep = sim->substep;
     s->time = sim->time;
+    s->acting_colliders = sim->acting_colliders;
     return FIRN_OK;
 }
 
@@ -287,6 +294,7 @@ static void restore_snapshot(firn_sim *sim)
     sim->grid.block_count = s->block_count;
     sim->substep = s->substep;
     sim->time = s->time;
+    sim->acting_colliders = s->acting_colliders;
     sim->must_sort = true;
 }
 

@@ -10,25 +10,23 @@ typedef struct firn_tile_box {
     int x0, x1, y0, y1;
 } firn_tile_box;
 
+/// Blocks with more particles than this are taken to touch all that they can reach.
+enum { SPARSE_BLOCK = 48 };
+
 static inline firn_tile_box tile_box(const firn_pass *pass, const firn_block *block, int order)
 {
-    firn_fx low_x = firn_fx_set(1e9f), low_y = low_x, high_x = -low_x, high_y = -low_x;
-    for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
-        int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        // Lanes past the end repeat the first.
-        float x0 = firn_channel_of(pass->particles, FIRN_U)[first];
-        float y0 = firn_channel_of(pass->particles, FIRN_U + 1)[first];
-        firn_fx x = channel_load(pass, FIRN_U, first, n, x0);
-        firn_fx y = channel_load(pass, FIRN_U + 1, first, n, y0);
-        low_x = firn_fx_min(low_x, x);
-        low_y = firn_fx_min(low_y, y);
-        high_x = firn_fx_max(high_x, x);
-        high_y = firn_fx_max(high_y, y);
+    int low[2] = {block->low[0], block->low[1]}, high[2] = {block->high[0] - 1, block->high[1] - 1};
+    for (int axis = 0; axis < 2 && block->end - block->begin <= SPARSE_BLOCK; axis++) {
+        const float *u = firn_channel_of(pass->particles, FIRN_U + axis);
+        float least = u[block->begin], most = least;
+        for (size_t p = block->begin; p < block->end; p++) {
+            least = u[p] < least ? u[p] : least;
+            most = u[p] > most ? u[p] : most;
+        }
+        low[axis] = (int)floorf(least);
+        high[axis] = (int)floorf(most);
     }
-    return (firn_tile_box){(int)floorf(firn_fx_min_lane(low_x)) + 1,
-                           (int)floorf(firn_fx_max_lane(high_x)) + 1 + order,
-                           (int)floorf(firn_fx_min_lane(low_y)) + 1,
-                           (int)floorf(firn_fx_max_lane(high_y)) + 1 + order};
+    return (firn_tile_box){low[0] + 1, high[0] + 1 + order, low[1] + 1, high[1] + 1 + order};
 }
 
 /// A row of a tile and where its nodes are kept: node -1, nodes 0 to 3, nodes 4 to 7. NULL stands

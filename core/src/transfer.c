@@ -32,7 +32,8 @@ static void clear_field(firn_sim *sim, firn_node_field field)
     size_t count = sim->grid.node_block_count;
 #pragma omp parallel for schedule(static) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
-        memset(firn_grid_nodes(&sim->grid, field, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
+        if (!firn_sim_is_idle(sim, b))
+            memset(firn_grid_nodes(&sim->grid, field, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
 }
 
 static void add_sums(firn_sim *sim)
@@ -62,6 +63,17 @@ static void add_sums(firn_sim *sim)
     stats->mean_jp = jp / (double)sim->particles.count;
 }
 
+// Blocks of one color lie apart: the start of the next one is fetched while this one is at work.
+static void prefetch_block(const firn_particles *particles, const firn_block *block)
+{
+    enum { LINE = 16 }; // floats
+    for (int c = 0; c < particles->channel_count; c++) {
+        const float *first = firn_channel_of(particles, c) + block->begin;
+        __builtin_prefetch(first);
+        __builtin_prefetch(first + LINE);
+    }
+}
+
 void firn_transfer_to_grid(firn_sim *sim, float dt)
 {
     firn_grid *grid = &sim->grid;
@@ -74,9 +86,13 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
         clear_field(sim, FIRN_NODE_OLD);
     for (int color = 0; color < grid->color_count; color++) {
         size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
-#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
-        for (size_t i = begin; i < end; i++)
+#pragma omp parallel for schedule(dynamic, 2) num_threads(sim->thread_count)
+        for (size_t i = begin; i < end; i++) {
+            if (sim->since_sort > 0 && firn_sim_sleeps(sim, list[i]))
+                continue;
+            prefetch_block(&sim->particles, &blocks[list[i + 1 < end ? i + 1 : i]]);
             sim->kernels->to_grid(&pass, &blocks[list[i]], &sums[list[i]]);
+        }
     }
     add_sums(sim);
 }
@@ -94,7 +110,7 @@ static void add_limits(firn_sim *sim)
     sim->extremes = all;
 }
 
-static void for_limits(firn_sim *sim, float dt,
+static void for_limits(firn_sim *sim, float dt, bool all,
                        void (*kernel)(const firn_pass *, const firn_block *, firn_block_limits *))
 {
     firn_pass pass = firn_sim_pass(sim, dt);
@@ -103,16 +119,17 @@ static void for_limits(firn_sim *sim, float dt,
     size_t count = sim->grid.block_count;
 #pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
-        kernel(&pass, &blocks[b], &limits[b]);
+        if (all || !firn_sim_sleeps(sim, b))
+            kernel(&pass, &blocks[b], &limits[b]);
     add_limits(sim);
 }
 
 void firn_transfer_to_particles(firn_sim *sim, float dt)
 {
-    for_limits(sim, dt, sim->kernels->to_particles);
+    for_limits(sim, dt, false, sim->kernels->to_particles);
 }
 
-void firn_transfer_measure(firn_sim *sim) { for_limits(sim, 0.0f, sim->kernels->measure); }
+void firn_transfer_measure(firn_sim *sim) { for_limits(sim, 0.0f, true, sim->kernels->measure); }
 
 static void for_blocks(firn_sim *sim, const firn_pass *pass,
                        void (*kernel)(const firn_pass *, const firn_block *))
@@ -151,6 +168,7 @@ void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
         size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
 #pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
         for (size_t i = begin; i < end; i++)
-            sim->kernels->apply_hessian(&pass, &blocks[list[i]]);
+            if (!firn_sim_sleeps(sim, list[i]))
+                sim->kernels->apply_hessian(&pass, &blocks[list[i]]);
     }
 }

@@ -151,6 +151,12 @@ static double peak_share(const bench_request *request, const bench_result *r)
     return flops / (r->ns_per_particle_step * r->peak_gflops * r->threads);
 }
 
+// What a user waits for, as long as the impact lasts.
+static double simulated_per_hour(const bench_result *r)
+{
+    return 3600.0 * r->dt / (1e-9 * r->ns_per_particle_step * (double)r->particles);
+}
+
 static void print_json(const bench_request *request, const bench_result *r)
 {
     char text[64];
@@ -164,9 +170,9 @@ static void print_json(const bench_request *request, const bench_result *r)
         printf("%s\"%s\": %.2f", s > 0 ? ", " : "", firn_stage_name(s), r->stages[s]);
     printf("}, \"bytes_per_particle\": %.1f, \"iterations_per_step\": %.2f, \"dt\": %.3g, "
            "\"copy_gb_per_s\": %.2f, \"peak_gflops\": %.1f, \"peak_share\": %.3f, "
-           "\"product_ns\": %.2f, \"twin_ns\": %.1f}\n",
+           "\"product_ns\": %.2f, \"twin_ns\": %.1f, \"simulated_seconds_per_hour\": %.3f}\n",
            r->bytes_per_particle, r->iterations_per_step, r->dt, r->copy_gb_per_s, r->peak_gflops,
-           peak_share(request, r), r->product_ns, r->twin_ns);
+           peak_share(request, r), r->product_ns, r->twin_ns, simulated_per_hour(r));
 }
 
 static void print_table(const bench_request *request, const bench_result *r)
@@ -182,6 +188,7 @@ static void print_table(const bench_request *request, const bench_result *r)
         printf("%10.1f   %s\n", r->stages[s], firn_stage_name(s));
     printf("%10.1f bytes per particle\n", r->bytes_per_particle);
     printf("%10.1f iterations per substep of %.3g s\n", r->iterations_per_step, r->dt);
+    printf("%10.2f simulated seconds per hour at this step\n", simulated_per_hour(r));
     if (r->product_ns > 0.0)
         printf("%10.1f ns per particle for a product with the Hessian\n", r->product_ns);
     if (r->twin_ns > 0.0)
@@ -238,7 +245,7 @@ static const firn_option options[] = {
     {"--transfer", "NAME", "apic or flip", ROW(transfer)},
     {"--integrator", "NAME", "explicit or implicit", ROW(integrator)},
     {"--threads", "N", "threads to use (1)", ROW(threads)},
-    {"--steps", "N", "substeps in each of five timed rounds (20)", ROW(steps)},
+    {"--steps", "N", "substeps in each of five timed rounds (30)", ROW(steps)},
     {"--retries", "N", "above 0 the copy of the state is kept and counted (0)", ROW(retries)},
     {"--isa", "NAME", "scalar, baseline, avx2 or avx512", ROW(isa)},
     {"--twin", NULL, "times the scalar kernels as well, from the same state", ROW(twin)},
@@ -254,6 +261,7 @@ static const struct {
     {"alembic", firn_bench_alembic},
     {"formats", firn_bench_formats},
     {"rasterize", firn_bench_rasterize},
+    {"render", firn_bench_render},
     {"vdb", firn_bench_vdb},
 };
 
@@ -267,7 +275,7 @@ static int run_suite(const char *name, const char *folder)
     }
     return firn_usage("bench",
                       "there is no suite '%s'; alembic, formats and vdb measure files, "
-                      "rasterize measures volumes, no word at all the solver",
+                      "rasterize and render measure volumes, no word at all the solver",
                       name);
 }
 
@@ -278,7 +286,7 @@ static int run_bench(const void *memory, const firn_words *rest)
         return run_suite(rest->words[0], words->folder);
     bench_request request = {.def = firn_sim_def_default(),
                              .particles = 300000.0,
-                             .steps = 20,
+                             .steps = 30,
                              .json = words->json != NULL,
                              .twin = words->twin != NULL};
     if (words->particles != NULL && (!firn_read_number(words->particles, &request.particles) ||
@@ -312,12 +320,12 @@ static int run_bench(const void *memory, const firn_words *rest)
 const firn_command firn_command_bench = {
     .name = "bench",
     .summary = "measures the solver and the file formats on this machine",
-    .usage = "[alembic|formats|rasterize|vdb] [OPTIONS]",
+    .usage = "[alembic|formats|rasterize|render|vdb] [OPTIONS]",
     .about = "Times substeps of a snowball that hits a floor with a dome on it at 5 m/s, in the\n"
              "middle of the impact: nanoseconds per particle and substep, stage by stage, memory,\n"
              "and what the machine could do at best. With a word: writing and reading files, as\n"
              "speed against plain files of the same bytes; or making volumes of particles\n"
-             "(rasterize).",
+             "(rasterize), and pictures of them beside Cycles (render).",
     .example = "  firn bench --threads 8\n"
                "  firn bench --kernel cubic --integrator implicit --json\n"
                "  firn bench vdb --folder /tmp",

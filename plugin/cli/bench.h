@@ -30,7 +30,14 @@ double firn_bench_copy(int threads);
 void firn_bench_alembic(const char *folder);
 void firn_bench_formats(const char *folder);
 void firn_bench_rasterize(const char *folder); // writes no files
+void firn_bench_render(const char *folder);
 void firn_bench_vdb(const char *folder);
+
+/// True when `blender` can be run.
+bool firn_bench_has_blender(void);
+
+/// Renders <folder>/firn_bench.vdb with Cycles as the JSON in settings says; false when it failed.
+bool firn_bench_cycles(const char *folder, const char *settings, double *seconds, double *noise);
 
 /// Ends the program with the error's sentence unless the result is FIRN_OK.
 void firn_bench_check(firn_result result, const firn_error *error);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { EDGE = 64, COUNT = EDGE * EDGE * EDGE };
+enum { EDGE = 40, COUNT = EDGE * EDGE * EDGE };
 #define CELL 0.02f // m; eight particles are in a cell
 
 // A lattice with particles a little off their places, in a fixed way.

@@ -30,16 +30,17 @@ static firn_result count_seeds(const firn_source_def *source, double cell, doubl
     copy.end = 0.0;
     copy.material = (firn_material_id){0, 0};
     size_t count = 0;
-    // Fine enough when there are some thousands of them.
-    for (double size = 64.0 * cell; count < 5000 && size >= cell; size *= 0.5) {
+    // Fine enough when there are some thousands of them; too coarse when there is none.
+    for (double size = 16.0 * cell; count < 5000 && size >= cell; size *= 0.5) {
         firn_sim *sim = NULL;
         def.cell_size = (float)fmin(size, 1.0);
         firn_result result = firn_sim_create(&def, &sim, error);
         if (result == FIRN_OK)
             result = firn_sim_add_source(sim, &copy, NULL, error);
-        if (result == FIRN_OK)
-            count = firn_sim_particles(sim).count;
+        count = result == FIRN_OK ? firn_sim_particles(sim).count : 0;
         firn_sim_destroy(sim);
+        if (result == FIRN_ERR_ARGUMENT && size > cell)
+            continue;
         FIRN_TRY(result);
         double edge = (double)def.cell_size;
         *volume = (double)count / (double)source->particles_per_cell * edge * edge * edge;

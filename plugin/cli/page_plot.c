@@ -1,7 +1,5 @@
 #include "page.h"
 
-#include "json.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -167,7 +167,7 @@ static firn_result write_bgeo(const firn_cook *cook, const firn_particle_data *d
         if (strcmp(from->name, "P") == 0 || wants(s, from->name))
             columns[count++] = *from;
     }
-    const char *const strings[] = {cook->version, "m kg s, Y up"};
+    const char *const strings[] = {cook->version, FIRN_UNITS};
     const int32_t first = 0, second = 1;
     const float fps = (float)cook->fps;
     const firn_attribute details[] = {

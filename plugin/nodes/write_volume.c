@@ -44,7 +44,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     def.frame = cook->frame;
     def.fps = (float)cook->fps;
     firn_vdb_meta meta[] = {{"firn_version", "string", cook->version},
-                            {"firn_units", "string", "m kg s, Y up"}};
+                            {"firn_units", "string", FIRN_UNITS}};
     firn_vdb_content content = {.field = data->field,
                                 .surface = data->surface,
                                 .velocity = data->velocity,

@@ -78,6 +78,7 @@ void firn_graph_destroy(firn_graph *graph)
     for (size_t i = 0; i < graph->problem_count; i++)
         firn_free((void *)graph->problems[i].message);
     firn_free(graph->problems);
+    firn_free(graph->memos);
     firn_free(graph->nodes);
     firn_free(graph->order);
     firn_free(graph->ui);

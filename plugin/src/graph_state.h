@@ -68,6 +68,13 @@ typedef struct firn_bake_hooks {
     const char *folder;
 } firn_bake_hooks;
 
+/// What was read of an input file, so that it need not be read again.
+typedef struct firn_file_memo {
+    uint64_t path; // hash of its name
+    int64_t size, seconds, nanoseconds;
+    uint64_t ends; // hash of its first and last bytes
+} firn_file_memo;
+
 struct firn_graph {
     firn_type *types;
     size_t type_count;
@@ -86,6 +93,8 @@ struct firn_graph {
 
     firn_problem *problems;
     size_t problem_count, problem_capacity;
+    firn_file_memo *memos;
+    size_t memo_count, memo_capacity;
 };
 
 // registry.c

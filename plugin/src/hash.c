@@ -1,23 +1,72 @@
 #define _POSIX_C_SOURCE 200809L
 #include "graph_state.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+enum {
+    PIECE = 128 << 10, // bytes of a file that are read at either end
+    MTIME_GRAIN = 2,   // s, of the coarsest clock that file systems have
+};
 
 static uint64_t add_text(uint64_t hash, const char *text)
 {
     return firn_hash64(text, strlen(text) + 1, hash);
 }
 
-// Size and time of change; a file that is not there counts as well.
-static uint64_t add_file(uint64_t hash, const char *path)
+static uint64_t hash_ends(const char *path, int64_t size)
+{
+    uint64_t hash = 0;
+    char *piece = firn_alloc(PIECE);
+    FILE *file = fopen(path, "rb");
+    for (int end = 0; end < 2 && piece != NULL && file != NULL; end++) {
+        int64_t start = end == 0 ? 0 : (size > PIECE ? size - PIECE : size);
+        if (fseek(file, (long)start, SEEK_SET) == 0)
+            hash = firn_hash64(piece, fread(piece, 1, PIECE, file), hash);
+    }
+    if (file != NULL)
+        fclose(file);
+    firn_free(piece);
+    return hash;
+}
+
+// The two ends of a file, remembered as long as size and time of change stay. A file that was
+// changed a moment ago may change again within the grain of the clock, so it is read once more.
+static uint64_t known_ends(firn_graph *graph, const char *path, const struct stat *status)
+{
+    firn_file_memo now = {.path = firn_hash64(path, strlen(path), 0),
+                          .size = (int64_t)status->st_size,
+                          .seconds = (int64_t)status->st_mtim.tv_sec,
+                          .nanoseconds = (int64_t)status->st_mtim.tv_nsec};
+    firn_file_memo *memo = NULL;
+    for (size_t i = 0; i < graph->memo_count && memo == NULL; i++)
+        memo = graph->memos[i].path == now.path ? &graph->memos[i] : NULL;
+    if (memo != NULL && (int64_t)time(NULL) - now.seconds > MTIME_GRAIN && memo->size == now.size &&
+        memo->seconds == now.seconds && memo->nanoseconds == now.nanoseconds)
+        return memo->ends;
+    now.ends = hash_ends(path, now.size);
+    if (memo == NULL && firn_grow(&graph->memos, &graph->memo_capacity, graph->memo_count,
+                                  sizeof *graph->memos, NULL) == FIRN_OK)
+        memo = &graph->memos[graph->memo_count++];
+    if (memo != NULL)
+        *memo = now;
+    return now.ends;
+}
+
+// A small file counts by its contents, so that copying and touching it change nothing; a large one
+// by its ends, size and time of change. A file that is not there counts as well.
+static uint64_t add_file(firn_graph *graph, uint64_t hash, const char *path)
 {
     struct stat status;
-    int64_t facts[3] = {-1, 0, 0};
+    int64_t facts[4] = {-1, 0, 0, 0};
     if (stat(path, &status) == 0) {
+        bool small = status.st_size <= 2 * PIECE;
         facts[0] = (int64_t)status.st_size;
-        facts[1] = (int64_t)status.st_mtim.tv_sec;
-        facts[2] = (int64_t)status.st_mtim.tv_nsec;
+        facts[1] = small ? 0 : (int64_t)status.st_mtim.tv_sec;
+        facts[2] = small ? 0 : (int64_t)status.st_mtim.tv_nsec;
+        facts[3] = (int64_t)known_ends(graph, path, &status);
     }
     return firn_hash64(facts, sizeof facts, hash);
 }
@@ -32,7 +81,7 @@ static uint64_t add_files(const firn_node *node, const firn_param *param, uint64
             break;
         if (strcmp(path, before) == 0)
             break;
-        hash = add_file(hash, path);
+        hash = add_file(node->graph, hash, path);
         memcpy(before, path, sizeof before);
     }
     return hash;

@@ -256,7 +256,7 @@ firn_result firn_manifest_write(const firn_manifest *manifest, const char *folde
     json_t *root =
         json_pack("{s:i, s:s, s:s, s:o, s:f, s:s, s:o, s:o}", "firn_manifest", MANIFEST_VERSION,
                   "name", manifest->name, "program", manifest->program, "hash",
-                  hex_json(manifest->hash), "fps", (double)manifest->fps, "units", "m kg s, Y up",
+                  hex_json(manifest->hash), "fps", (double)manifest->fps, "units", FIRN_UNITS,
                   "files", files_json(manifest->files, manifest->file_count), "frames", frames);
     char path[FIRN_PATH_SIZE];
     snprintf(path, sizeof path, "%s/manifest.json", folder);

@@ -1,4 +1,4 @@
-// Runs a fuzz target over every file of the folders given, where libFuzzer is not at hand.
+// Runs a fuzz target over the files and folders of files given, where libFuzzer is not at hand.
 #define _POSIX_C_SOURCE 200809L
 #include "firn/file.h"
 
@@ -26,21 +26,29 @@ static int replay_file(const char *path)
     return 0;
 }
 
-int main(int count, char **folders)
+static int replay_folder(DIR *folder, const char *name, int *files)
+{
+    int failures = 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[FIRN_PATH_SIZE];
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
+        failures += replay_file(path);
+        ++*files;
+    }
+    closedir(folder);
+    return failures;
+}
+
+int main(int count, char **names)
 {
     int failures = 0, files = 0;
     for (int i = 1; i < count; i++) {
-        DIR *folder = opendir(folders[i]);
-        for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-            char path[FIRN_PATH_SIZE];
-            if (entry->d_name[0] == '.')
-                continue;
-            snprintf(path, sizeof path, "%s/%s", folders[i], entry->d_name);
-            failures += replay_file(path);
-            files++;
-        }
-        if (folder != NULL)
-            closedir(folder);
+        DIR *folder = opendir(names[i]);
+        failures +=
+            folder != NULL ? replay_folder(folder, names[i], &files) : replay_file(names[i]);
+        files += folder == NULL;
     }
     printf("%d files\n", files);
     return failures > 0 || files == 0;

@@ -2,7 +2,6 @@
 and compared with the tables of the library."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -12,7 +11,6 @@ import unittest
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
-import support
 from support import HDA, ROOT, program
 
 import dialog_script
@@ -281,13 +279,13 @@ class NewNodes(unittest.TestCase):
         ports = [{"name": "volume", "kind": "volume", "many": False, "required": True, "help": ""},
                  {"name": "colliders", "kind": "collider", "many": True, "required": False,
                   "help": ""}]
-        scripts = self.read({"name": "render", "label": "Render", "category": "Files",
+        scripts = self.read({"name": "etching", "label": "Etching", "category": "Files",
                              "help": "Draws.", "inputs": ports, "output": "nothing",
                              "sequential": False, "params": self.ROWS})
         blocks = {b.get("name"): b for b in scripts["snow_cache"].walk()}
-        self.assertEqual(blocks["render"].get("default"), ["0"])
+        self.assertEqual(blocks["etching"].get("default"), ["0"])
         self.assertEqual(blocks["write_volume"].get("default"), ["1"])
-        self.assertEqual(blocks["render_period"].get("hidewhen"), "{ render_mode != gusts }")
+        self.assertEqual(blocks["etching_period"].get("hidewhen"), "{ etching_mode != gusts }")
 
 
 def hides(rule, values):

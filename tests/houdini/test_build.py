@@ -5,7 +5,6 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import support
 from support import HDA, hou, program
 
 import expanded

@@ -54,6 +54,17 @@ class Results(support.NetworkTest):
         run.wait(60)
         self.assertEqual(run.frames_done, [1, 2])
 
+    def test_frame_after_frame_and_beyond_the_end_of_a_run(self):
+        solver = self.drop()
+        solver.parm("ahead").set(0)
+        for frame in (1, 2, 3):
+            self.cook(solver, frame)
+        solver.parm("ahead").set(1)
+        self.cook(solver, 4)
+        self.session.variables["FEND"] = "6"
+        self.session.edits += 1
+        self.assertIn("0006.bgeo", self.cook(solver, 6).loaded[0])
+
     def test_a_python_node_inside_of_an_asset_is_filled_the_same_way(self):
         solver = self.drop()
         inside = hou.Geometry()
@@ -121,6 +132,19 @@ class Results(support.NetworkTest):
         self.cook(cache, 2)
         self.assertEqual(solver.cook_count, 0)
         self.assertFalse((self.folder / "geo/solver").exists())
+
+    def test_a_cache_draws_pictures_when_it_is_asked_to(self):
+        self.session.variables["FEND"] = "1"
+        cache = self.cache(self.drop())
+        for name, value in (("render", 1), ("render_width", 32), ("render_height", 24),
+                            ("render_samples", 2)):
+            cache.parm(name).set(value)
+        self.assertEqual(self.scene(cache)["nodes"]["render"]["inputs"],
+                         {"volume": "volume", "colliders": ["ground"]})
+        self.press(cache, "execute")
+        self.assertTrue((self.folder / "geo/shot/v1/shot_v1.0001.png").exists())
+        cache.parm("loadfromdisk").set(1)
+        self.assertEqual(len(self.cook(cache, 1).loaded), 2)
 
     def cache(self, solver):
         volume = self.add("snow_rasterize", "volume", voxel_size=0.05)

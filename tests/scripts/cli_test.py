@@ -243,6 +243,22 @@ class ExitCodes(Firn):
                       self.firn("check", self.scene, "--set", "solver.cell_size=0.04"))
         self.firn("resume", self.scene, "--threads", "2", "--max-memory", "1000")
 
+    def test_a_file_counts_by_its_contents(self):
+        mesh = self.folder / "cube.obj"
+        mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+                        "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+        words = ["--set", "ball.region=mesh", "--set", "ball.file=cube.obj", "--set",
+                 "ball.mesh_voxel_size=0.05", "--frames", "1"]
+        state = lambda: re.search(r"cache: (\w+)", self.firn("check", self.scene, *words))[1]
+        self.firn("cook", self.scene, "--quiet", *words)
+        self.assertEqual(state(), "partial")
+        os.utime(mesh, (1e9, 1e9))
+        self.assertEqual(state(), "partial")
+        times = mesh.stat().st_atime_ns, mesh.stat().st_mtime_ns
+        mesh.write_text(mesh.read_text().replace("v 0 0 1", "v 0 0 2"))
+        os.utime(mesh, ns=times)
+        self.assertEqual(state(), "stale", "changed, with the same size and time")
+
     def test_locked_by_another_writer(self):
         first = self.start("cook", self.scene, "--frames", "1-5000")
         self.wait_for(first, "^frame 1 ")
@@ -298,7 +314,8 @@ class Cook(Firn):
         text = self.firn("info", checkpoint)
         self.assertRegex(text, r"checkpoint by firn \d.*, checksum [0-9a-f]{16}")
         self.assertRegex(text, r"frame 4 of node solver\n.*cache of 'tiny'.*graph [0-9a-f]{16}")
-        self.assertRegex(text, rf"{frames[3]['particles']:.0f} particles in \d+ blocks at 0.03125 s")
+        count = f"{frames[3]['particles']:.0f}"
+        self.assertRegex(text, rf"{count} particles in \d+ blocks at 0.03125 s")
         self.assertRegex(text, "cell size 0.05 m, quadratic kernel, apic transfer, explicit")
         (self.folder / "cut.chk").write_bytes(checkpoint.read_bytes()[:-1])
         self.firn("info", "cut.chk", code=10)
@@ -519,6 +536,18 @@ class Estimate(Firn):
                                     "solver.cell_size=0.025"))
         self.assertAlmostEqual(fine["particles"] / coarse["particles"], 8.0, delta=0.1)
         self.assertFalse((self.folder / "cache").exists())
+
+    def test_a_mesh_is_measured_quickly(self):
+        corners = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+        faces = "1 3 4 2", "5 6 8 7", "1 2 6 5", "3 7 8 4", "1 5 7 3", "2 4 8 6"
+        (self.folder / "slab.obj").write_text(
+            "".join(f"v {0.5 * x} {0.06 * y} {0.4 * z}\n" for x, y, z in corners) +
+            "".join(f"f {face}\n" for face in faces))
+        words = ["--set", "ball.region=mesh", "--set", "ball.file=slab.obj", "--set",
+                 "ball.mesh_voxel_size=0.01", "--set", "solver.cell_size=0.02"]
+        guess = json.loads(self.firn("estimate", self.scene, "--json", *words))
+        self.assertAlmostEqual(guess["particles"] / (0.5 * 0.06 * 0.4 * 8 / 0.02**3), 1.0,
+                               delta=0.1)
 
     def test_centimeters_are_noticed(self):
         self.firn("estimate", self.scene, "--set", "solver.gravity=0 -98.1 0")

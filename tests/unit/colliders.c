@@ -140,16 +140,17 @@ static void failed_allocations_leave_things_whole(void **state)
     firn_set_allocator(NULL);
     assert_int_equal(result, FIRN_OK);
     assert_true(allocations > 5);
+    fixture_free(&f);
+    fixture_flow_free(&flow);
+}
 
-    int main(void)
-    {
+int main(void)
+{
 #define FACT(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        const struct CMUnitTest tests[] = {
-            FACT(constructors_place_their_shapes),
-            FACT(every_setting_has_a_row_and_its_default),
-            FACT(stale_ids_are_told_from_live_ones),
-            FACT(one_more_than_the_limit_is_refused),
-            FACT(failed_allocations_leave_things_whole),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-    }
+    const struct CMUnitTest tests[] = {
+        FACT(constructors_place_their_shapes),       FACT(every_setting_has_a_row_and_its_default),
+        FACT(stale_ids_are_told_from_live_ones),     FACT(one_more_than_the_limit_is_refused),
+        FACT(failed_allocations_leave_things_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

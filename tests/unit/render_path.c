@@ -107,6 +107,19 @@ static void snow_that_absorbs_nothing_is_white_in_a_white_sky(void **state)
     free_slab(&s);
 }
 
+static void a_limit_of_bounces_loses_with_its_square_root(void **state)
+{
+    (void)state;
+    slab s = make_slab(1.0f, 0.5f);
+    double lost[2];
+    for (int i = 0; i < 2; i++) {
+        s.world.max_bounces = i == 0 ? 40 : 160;
+        lost[i] = 1.0 - look_down(&s, 0.0f, 10000).value;
+    }
+    assert_true(lost[0] / lost[1] > 1.7 && lost[0] / lost[1] < 2.3);
+    free_slab(&s);
+}
+
 static void light_takes_every_way_in_both_directions(void **state)
 {
     (void)state;
@@ -176,6 +189,7 @@ int main(void)
         cmocka_unit_test(deep_snow_reflects_what_van_de_hulst_published),
         cmocka_unit_test(roulette_leaves_the_mean_as_it_is),
         cmocka_unit_test(snow_that_absorbs_nothing_is_white_in_a_white_sky),
+        cmocka_unit_test(a_limit_of_bounces_loses_with_its_square_root),
         cmocka_unit_test(light_takes_every_way_in_both_directions),
         cmocka_unit_test(fewer_even_scatterings_reflect_nearly_as_much),
         cmocka_unit_test(a_floor_returns_its_albedo_and_snow_shades_it),

@@ -47,6 +47,8 @@ typedef struct firn_sim_def {
     float speed_limit;       // m/s, faster snow means that the simulation diverged
     int retries;             // how often a diverged call starts again with half the step
     firn_vec3 domain_lower, domain_upper; // m, particles beyond are removed
+    float sleep_speed;                    // m/s, slower snow falls asleep; 0: none does
+    float sleep_time;                     // s, for which it must have been slow
     int thread_count;                     // 0 uses every core
     double memory_limit;                  // MB, 0: none
 } firn_sim_def;
@@ -119,6 +121,7 @@ typedef struct firn_step_stats {
     double max_speed;                   // m/s
     double mean_jp, min_jp;
     size_t particles;
+    size_t asleep;                    // of them, at rest and left out
     size_t blocks;                    // of 4^3 grid nodes
     size_t bytes;                     // held by the simulation
     double seconds[FIRN_STAGE_COUNT]; // wall time of each stage, see firn_stage_name

@@ -72,7 +72,7 @@ class Store:
             path, _ = self.kept_frame(int(name.split(".")[0]))
             if path:
                 remove_file(path)
-        for name in ("manifest.json", "resolved.firn"):
+        for name in ("manifest.json", "resolved.firn", "timing.json"):
             remove_file(os.path.join(self.folder, name))
         for name in ("checkpoints", "keys"):
             shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)

@@ -9,7 +9,6 @@ import firn
 import hou
 
 from . import Problem, guides, inputs, links, parms, scene, tables, worker
-from .cache import Store
 
 ENDINGS = {"particles": "bgeo", "volume": "vdb"}
 LOADABLE = (".bgeo", ".bgeo.gz", ".geo", ".vdb")
@@ -101,15 +100,21 @@ def simulated(node, frame, warnings):
         warnings.append(hold_message(files, frame))
         return files.get(scene.RESULT)
     run = worker.current(store.folder, store.hash()) if fresh else None
-    if run is None:
+    if run is not None:
+        wait_for(run, frame, store)
+        warnings += said(run)
+        files = store.files(frame)
+    if not files or not fresh:  # nobody makes it, or the run was to end before it
         end = last if node.parm("ahead").evalAsInt() else frame
         run = begin(store, collector, fresh, end)
-    wait_for(run, frame, store)
-    warnings += [message for level, _, message in run.messages if level == "warning"]
-    files = store.files(frame)
-    if not files:
-        raise Problem(f"frame {frame} has not been made")
+        wait_for(run, frame, store)
+        warnings += said(run)
+        files = store.files(frame)
     return files[scene.RESULT]
+
+
+def said(run):
+    return [message for level, _, message in run.messages if level == "warning"]
 
 
 def hold_message(exists, frame):

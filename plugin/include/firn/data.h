@@ -16,6 +16,9 @@
 extern "C" {
 #endif
 
+/// What the files of a cache say about their units.
+#define FIRN_UNITS "m kg s, Y up"
+
 typedef enum firn_kind {
     FIRN_KIND_NONE, // nothing: nodes at the end, which write files
     FIRN_KIND_MATERIAL,

@@ -18,9 +18,9 @@ typedef struct firn_room {
 
 /// What a thread remembers between lookups: light in dense snow stays where it is for a while.
 typedef struct firn_tracker {
-    const firn_density_grid *grid;
-    float strength; // factor of the extinction
-    float time;     // -0.5 to 0.5 of the shutter
+    _Alignas(64) const firn_density_grid *grid; // threads do not share lines of memory
+    float strength;                             // factor of the extinction
+    float time;                                 // -0.5 to 0.5 of the shutter
     int32_t moving_cell[3];
     firn_vec3 moving_corner[8];
     firn_coord *block; // of each room

@@ -231,12 +231,6 @@ class ParmTuple(list):
             part.set(value)
 
 
-def instance(block, number, default):
-    """The parameter of a list with the number of its instance."""
-    name = block.get("name").replace("#", str(number))
-    return name, block, default
-
-
 # --- Nodes ---------------------------------------------------------------------------------------
 
 class NodeType:

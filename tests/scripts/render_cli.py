@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""`firn render` as its users run it: pictures, sheets, films, set-ups, exit codes.
+
+Usage: render_cli.py FIRN
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyopenvdb
+
+FIRN = str(Path(sys.argv[1]).resolve())
+FEW = ["--size", "32x20", "--samples", "2", "--max-bounces", "8"]
+
+
+def run(*arguments, **settings):
+    return subprocess.run([FIRN, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120, **settings)
+
+
+def expect(code, *arguments, word="", **settings):
+    done = run(*arguments, **settings)
+    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+    assert word in done.stdout + done.stderr, (word, done.stdout, done.stderr)
+    return done
+
+
+def write_ball(path, bad=False, **metadata):
+    grid = pyopenvdb.FloatGrid(0.0)
+    grid.name = "density"
+    grid.transform = pyopenvdb.createLinearTransform(0.02)
+    voxels = grid.getAccessor()
+    for x in range(-6, 7):
+        for y in range(-6, 7):
+            for z in range(-6, 7):
+                if x * x + y * y + z * z < 36:
+                    voxels.setValueOn((x, y, z), 0.8)
+    if bad:
+        voxels.setValueOn((0, 0, 0), float("nan"))
+    pyopenvdb.write(str(path), grids=[grid], metadata=metadata)
+
+
+def pictures_are_written(volume):
+    expect(0, "render", volume, *FEW, "-o", "a.png")
+    assert Path("a.png").read_bytes()[:4] == b"\x89PNG"
+    expect(0, "render", volume, *FEW, "-o", "a.exr", "--half", "false")
+    assert Path("a.exr").read_bytes()[:4] == b"\x76\x2f\x31\x01"
+    for threads in (1, 2, 5):
+        expect(0, "render", volume, *FEW, "--thread-count", threads, "-o", f"t{threads}.exr")
+    assert Path("t1.exr").read_bytes() == Path("t2.exr").read_bytes() == Path("t5.exr").read_bytes()
+
+
+def numbers_come_from_table_then_file_then_command_line(volume):
+    def setup(*arguments):
+        expect(0, "render", *arguments, "--dump-setup", "s.json", "--quiet")
+        return json.loads(Path("s.json").read_text())
+
+    plain = setup(volume)
+    assert plain["sun"]["angle_degrees"] == 1 and plain["material"]["g"] == 0.5
+    assert not Path("render.png").exists()
+    write_ball("look.vdb", sigma_t_per_density=100.0, g=0.25, albedo=(0.5, 0.6, 0.7),
+               render_sun_angle="7", frame=12)
+    look = setup("look.vdb", "--anisotropy", "-0.5")
+    assert look["sun"]["angle_degrees"] == 7 and look["material"]["g"] == -0.5
+    assert look["material"]["sigma_t_per_density"] == 100 and look["frame"] == 12
+    assert abs(look["material"]["albedo"][1] - 0.6) < 1e-6
+    near = setup(volume, "--camera", "placed", "--position", "0 0 3", "--target", "0 0 0")
+    assert near["camera"]["position"] == [0, 0, 3] and near["camera"]["target"] == [0, 0, 0]
+    # A foreign grid: voxel (0, 0, 0) has its center at the origin.
+    assert abs(sum(plain["lower"]) + sum(plain["upper"])) < 1e-5
+
+
+def sheets_and_films_take_many_frames(volume):
+    for frame in (1, 2, 3, 4):
+        shutil.copy(volume, f"seq.{frame:04d}.vdb")
+    expect(0, "render", "seq.$F4.vdb", "--frames", "1-4", "--sheet", "2x2", *FEW, "-o", "sheet.png")
+    header = Path("sheet.png").read_bytes()[16:24]
+    assert int.from_bytes(header[:4], "big") == 32 and int.from_bytes(header[4:], "big") == 20
+    expect(0, "render", "seq.$F4.vdb", "--frames", "1-4x3", *FEW, "-o", "f.$F4.png")
+    assert Path("f.0001.png").exists() and Path("f.0004.png").exists()
+    assert not Path("f.0002.png").exists()
+    expect(2, "render", "seq.$F4.vdb", *FEW, word="--frames")
+    expect(2, "render", "seq.$F4.vdb", "--frames", "1-4", *FEW, "-o", "one.png", word="$F4")
+    none = {**os.environ, "PATH": "/nonexistent"}
+    expect(5, "render", "seq.$F4.vdb", "--frames", "1-2", *FEW, "-o", "m.mp4", word="ffmpeg",
+           env=none)
+    if shutil.which("ffmpeg"):
+        for film in ("m.mp4", "m.gif"):
+            expect(0, "render", "seq.$F4.vdb", "--frames", "1-3", *FEW, "-o", film)
+            assert Path(film).stat().st_size > 300 and not Path(film + ".partial").exists()
+
+
+def bad_input_has_a_code_and_a_sentence(volume):
+    expect(5, "render", "none.vdb", *FEW, word="none.vdb")
+    expect(5, "render", volume, "--grid", "smoke", *FEW, word="smoke")
+    expect(2, "render", volume, "--size", "0x20", word="0x20")
+    expect(2, "render", volume, "--width", "0", word="width")
+    expect(2, "render", volume, "--sun-elevaton", "3", word="--sun-elevation")
+    expect(2, "render", volume, "--sun-elevation", "high", word="sun_elevation")
+    expect(2, "render", volume, *FEW, "-o", "a.jpg", word=".png")
+    done = run("render", volume, *FEW, "-o", "no/such/folder/a.png")
+    assert done.returncode in (1, 5) and "no/such/folder" in done.stderr, done
+    write_ball("bad.vdb", bad=True)
+    done = run("render", "bad.vdb", *FEW)
+    assert done.returncode == 10 and "finite" in done.stderr, done
+    expect(5, "render", volume, "--sky", "image", "--sky-file", "no.exr", *FEW, word="no.exr")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        write_ball("ball.vdb")
+        for test in (pictures_are_written, numbers_come_from_table_then_file_then_command_line,
+                     sheets_and_films_take_many_frames, bad_input_has_a_code_and_a_sentence):
+            test("ball.vdb")
+            print("ok", test.__name__)
+
+
+main()
