@@ -177,9 +177,9 @@ def steps():
     tree.nodes["ball"].p_radius = 0.1
     tree.nodes["wall"].p_shape = "mesh"
     tree.nodes["wall"].p_file = "//nowhere.obj"
-    yield from wait(lambda: tree.cache_state == "stale")
+    yield from wait(lambda: "nowhere.obj" in tree.nodes["wall"].problem)
+    assert tree.cache_state == "stale", tree.cache_state
     yield 0.2
-    assert "nowhere.obj" in tree.nodes["wall"].problem
     shoot("blender_problem")
 
 
