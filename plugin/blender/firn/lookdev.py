@@ -1,12 +1,12 @@
-"""A scene for a snow volume: object, material, light and camera, from the numbers in the file alone.
+"""A scene for a snow volume: object, material, light and camera, from the numbers in the file.
 
     import lookdev
     scene = lookdev.setup("snow.0024.vdb")          # everything by default, framed automatically
     scene = lookdev.setup("snow.0024.vdb", numbers)  # as `firn render --dump-setup` wrote it
 
 Nothing here needs the rest of the add-on. Firn has Y up, Blender Z up: a point (x, y, z) of Firn
-stands at (x, -z, y) here, and the volume object is turned by 90 degrees about X. docs/lookdev.md has
-the mathematics.
+stands at (x, -z, y) here, and the volume object is turned by 90 degrees about X. docs/lookdev.md
+has the mathematics.
 """
 import math
 import os

@@ -16,7 +16,7 @@ DIRECTIONS = {"up"}  # parameters without a unit that have one, too
 
 
 def kind_of(row):
-    """How a value with three numbers turns: "point", "size", "angles", "lower", "upper", "plain"."""
+    """How three numbers turn: "point", "size", "angles", "lower", "upper"; "plain": not at all."""
     if row["type"] != "vec3":
         return "plain"
     if row["unit"] == "deg":
