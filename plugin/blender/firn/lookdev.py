@@ -1,12 +1,12 @@
-"""A scene for a snow volume: object, material, light and camera, from the numbers in the file alone.
+"""A scene for a snow volume: object, material, light and camera, from the numbers in the file.
 
     import lookdev
     scene = lookdev.setup("snow.0024.vdb")          # everything by default, framed automatically
     scene = lookdev.setup("snow.0024.vdb", numbers)  # as `firn render --dump-setup` wrote it
 
 Nothing here needs the rest of the add-on. Firn has Y up, Blender Z up: a point (x, y, z) of Firn
-stands at (x, -z, y) here, and the volume object is turned by 90 degrees about X. docs/lookdev.md has
-the mathematics.
+stands at (x, -z, y) here, and the volume object is turned by 90 degrees about X. docs/lookdev.md
+has the mathematics.
 """
 import math
 import os
@@ -173,11 +173,16 @@ def add_camera(camera):
     return obj
 
 
-def frame_camera(obj, aspect):
-    """A camera that just sees all of an object, from a little above."""
+def view_direction(side):
+    """Where a framed camera is, seen from its object."""
+    return Vector((0.35 * side, -0.85, 0.4)).normalized()
+
+
+def frame_camera(obj, aspect, side=1.0):
+    """A camera that just sees all of an object, from a little above; side -1: from the left."""
     lower, upper = bounds(obj)
     center = (lower + upper) / 2.0
-    back = Vector((0.35, -0.85, 0.4)).normalized()
+    back = view_direction(side)
     right = Vector((0.0, 0.0, 1.0)).cross(back).normalized()
     above = back.cross(right)
     tall = math.tan(math.radians(FIELD_OF_VIEW) / 2.0)

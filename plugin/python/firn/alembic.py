@@ -20,6 +20,7 @@ class MeshWriter:
 
     def __init__(self, path, name, fps, first_frame):
         self.writer, self.node = c_void_p(), c_uint32()
+        self.faces = self.corners = None
         library = capi.load()
         archive = capi.AbcWriterDef(
             library.firn_abc_def_cookie(capi.size_of(capi.AbcWriterDef)), False, fps,
@@ -52,12 +53,19 @@ class MeshWriter:
         """The next frame."""
         points = capi.memory_of(positions, capi.FLOAT32, "positions")
         counts = capi.memory_of(face_counts, capi.INT32, "face_counts")
-        corners = _clockwise(counts, capi.memory_of(face_indices, capi.INT32, "face_indices"))
+        corners = self._corners(counts, capi.memory_of(face_indices, capi.INT32, "face_indices"))
         data = capi.AbcMeshData(len(points) // 3, len(counts), len(corners),
                                 capi.address_of(points), capi.address_of(counts),
                                 capi.address_of(corners), None, None, None, None)
         call("firn_abc_writer_put_mesh", self.writer, self.node, byref(data))
         call("firn_abc_writer_end_frame", self.writer)
+
+    def _corners(self, counts, indices):
+        """Corners as Alembic has them; faces that stay the same are turned once."""
+        faces = (bytes(counts), bytes(indices))
+        if faces != self.faces:
+            self.faces, self.corners = faces, _clockwise(counts, indices)
+        return self.corners
 
     def finish(self):
         """Gives the file its name."""

@@ -71,7 +71,7 @@ class ParticleData(Structure):
 class FieldView(Structure):
     _fields_ = [("voxel_size", c_float), ("leaf_count", c_size_t), ("leaf_origin", c_void_p),
                 ("mask", c_void_p), ("density", c_void_p), ("velocity", c_void_p),
-                ("compaction", c_void_p)]
+                ("velocity_mask", c_void_p), ("compaction", c_void_p)]
 
 
 class VolumeData(Structure):

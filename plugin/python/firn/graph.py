@@ -246,7 +246,7 @@ class Graph:
 
     # --- Nodes and links -------------------------------------------------------------------------
 
-    def add(self, type_name, name, **params):
+    def add(self, type_name, name, /, **params):
         """A new node; further arguments are parameters."""
         call("firn_graph_add", self.handle, text(type_name), text(name), node=name)
         node = Node(self, name, type_name)

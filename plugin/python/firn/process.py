@@ -41,7 +41,9 @@ class BakeProcess:
             command.append("--resume")
         if threads > 0:
             command += ["--threads", str(threads)]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+        # Threads that wait must not spin: the host needs the cores for its interface.
+        environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment,
                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                          start_new_session=True)
         self._errors = []

@@ -1,0 +1,320 @@
+"""Objects of the scene as input files: Alembic meshes with Y up, in meters.
+
+Each object is looked at in every frame of the shot. As long as only its transform changes it stays
+one mesh with a moving pose; with the first change of shape it becomes a mesh for each frame.
+"""
+
+import json
+import os
+
+import bpy
+import numpy
+from mathutils import Matrix
+
+from . import axes, firn, properties
+
+LARGE, SMALL = 200.0, 0.01  # m; sizes beyond are rarely meant
+TURN = numpy.array(axes.TO_FIRN, dtype=numpy.float32)
+
+
+def folder_of(tree):
+    from . import export
+    return os.path.join(export.cache_folder(tree), "inputs")
+
+
+class Mesh:
+    """Vertices in the object's own space, and its faces."""
+
+    def __init__(self, mesh):
+        count, corners = len(mesh.vertices), len(mesh.loops)
+        self.points = numpy.empty((count, 3), dtype=numpy.float32)
+        mesh.vertices.foreach_get("co", self.points.ravel())
+        self.corners = numpy.empty(corners, dtype=numpy.int32)
+        mesh.loops.foreach_get("vertex_index", self.corners)
+        self.sizes = numpy.empty(len(mesh.polygons), dtype=numpy.int32)
+        mesh.polygons.foreach_get("loop_total", self.sizes)
+
+    def same_faces(self, other):
+        return numpy.array_equal(self.sizes, other.sizes) and \
+            numpy.array_equal(self.corners, other.corners)
+
+    def same_shape(self, other):
+        if not self.same_faces(other) or self.points.shape != other.points.shape:
+            return False
+        reach = float(numpy.abs(self.points).max(initial=1e-6))
+        return bool(numpy.abs(self.points - other.points).max(initial=0.0) <= 1e-6 * reach)
+
+
+class Input:
+    """One node's object over the frames of a shot; `take` is called at each of them."""
+
+    def __init__(self, tree, node, name, scene):
+        self.node, self.name, self.object = node, name, node.scene_object
+        self.scale = scene.unit_settings.scale_length
+        self.fps = scene.render.fps / scene.render.fps_base
+        self.first = tree.frame_range(scene)[0]
+        self.path = os.path.join(folder_of(tree), f"{name}.abc")
+        self.still = None      # the mesh while only the transform moves
+        self.poses = []        # (frame, matrix)
+        self.writer = None     # once the shape has changed
+        self.params = {}
+        self.warning = ""
+        source = node.firn_type == "snow_source"
+        self.choice = "region" if source else "shape"
+        self.once = source     # sources count at the first frame only
+        self.shape = node.value(self.choice)
+
+    def fail(self, message):
+        raise firn.FirnError(f"{self.object.name}: {message}", "argument", self.name,
+                             "scene_object")
+
+    # --- Each frame ------------------------------------------------------------------------------
+
+    def take(self, depsgraph, frame):
+        if self.once and self.poses:
+            return
+        evaluated = self.object.evaluated_get(depsgraph)
+        matrix = evaluated.matrix_world.copy()
+        if self.shape == "plane" or (self.object.type == "VOLUME" and self._keeps_volume(matrix)):
+            self.poses.append((frame, matrix))
+            return
+        mesh = self._mesh(evaluated, depsgraph)
+        if self.still is None and self.writer is None:
+            self.still = mesh
+        if self.writer is None and not self._is_rigid(mesh, matrix):
+            self._begin_deforming()
+        self.poses.append((frame, matrix))
+        if self.writer is not None:
+            self._put(mesh, matrix)
+
+    def _mesh(self, evaluated, depsgraph):
+        if self.object.type == "VOLUME":
+            return self._volume_mesh(depsgraph)
+        made = evaluated.to_mesh()
+        if made is None or len(made.polygons) == 0:
+            evaluated.to_mesh_clear()
+            self.fail("it has no faces; snow needs a surface")
+        mesh = Mesh(made)
+        evaluated.to_mesh_clear()
+        if not numpy.isfinite(mesh.points).all():
+            self.fail("it has vertices that are not finite")
+        return mesh
+
+    def _is_rigid(self, mesh, matrix):
+        if not mesh.same_shape(self.still):
+            return False
+        location, turn, scale = matrix.decompose()
+        whole = Matrix.LocRotScale(location, turn, scale)
+        sheared = max(abs(a - b) for r, s in zip(whole, matrix) for a, b in zip(r, s))
+        first = self.poses[0][1].to_scale() if self.poses else scale
+        ratios = [now / then if then else 1.0 for now, then in zip(scale, first)]
+        return sheared < 1e-5 * (1.0 + max(abs(v) for v in scale)) and \
+            max(ratios) - min(ratios) < 1e-5
+
+    def _begin_deforming(self):
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        self.writer = firn.MeshWriter(self.path + ".new", self.name, self.fps, self.first)
+        for _, matrix in self.poses:
+            self._put(self.still, matrix)
+
+    def _put(self, mesh, matrix):
+        self.writer.put(self._points(mesh, matrix), mesh.sizes, mesh.corners)
+
+    def _points(self, mesh, matrix):
+        """In Firn's world."""
+        turn = TURN @ numpy.array(matrix.to_3x3(), dtype=numpy.float32)
+        place = TURN @ numpy.array(matrix.translation, dtype=numpy.float32)
+        return numpy.ascontiguousarray((mesh.points @ turn.T + place) * self.scale,
+                                       dtype=numpy.float32)
+
+    # --- Volumes ---------------------------------------------------------------------------------
+
+    def _keeps_volume(self, matrix):
+        """Colliders carry a pose; the file of a source is taken as it stands."""
+        if self.node.firn_type == "collider":
+            return True
+        pose = axes.TO_FIRN.to_4x4() @ matrix
+        return self.scale == 1.0 and max(abs(a - b) for r, s in zip(pose, Matrix.Identity(4))
+                                         for a, b in zip(r, s)) < 1e-6
+
+    def _volume_mesh(self, depsgraph):
+        """The surface of a volume, in its own space."""
+        carrier = bpy.data.objects.new("firn_volume", bpy.data.meshes.new("firn_volume"))
+        try:
+            bpy.context.scene.collection.objects.link(carrier)
+            carrier.matrix_world = self.object.matrix_world
+            modifier = carrier.modifiers.new("surface", "VOLUME_TO_MESH")
+            modifier.object = self.object
+            fresh = bpy.context.evaluated_depsgraph_get()
+            evaluated = carrier.evaluated_get(fresh)
+            made = evaluated.to_mesh()
+            if made is None or len(made.polygons) == 0:
+                self.fail("the volume has no surface")
+            mesh = Mesh(made)
+            evaluated.to_mesh_clear()
+            return mesh
+        finally:
+            bpy.data.meshes.remove(carrier.data)
+
+    def _volume_file(self):
+        volume = self.object.data
+        path = bpy.path.abspath(volume.filepath, library=volume.library)
+        if not path:
+            self.fail("the volume has no file")
+        if volume.is_sequence:
+            stem, extension = os.path.splitext(path)
+            digits = len(stem) - len(stem.rstrip("0123456789"))
+            path = f"{stem[:-digits]}$F{digits}{extension}" if digits else path
+        return os.path.normpath(path)
+
+    # --- The end ---------------------------------------------------------------------------------
+
+    def finish(self):
+        """Writes what is still to be written; afterwards `params` is what the node says."""
+        if self.object.type == "VOLUME" and self.still is None:
+            self._finish_volume()
+        elif self.shape == "plane":
+            self._set_pose(axes.TO_FIRN, axes.FROM_FIRN)
+        elif self.writer is not None:
+            self.writer.finish()
+            self.params = {self.choice: "mesh", "file": self.path, "deforming": True}
+        else:
+            self._finish_rigid()
+        if os.path.exists(self.path + ".new"):
+            _replace_if_changed(self.path)
+        self._check_size()
+        self.node.input_json = json.dumps(self.params)
+
+    def _finish_rigid(self):
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        matrix = self.poses[0][1]
+        placed = matrix if self.once else Matrix.Diagonal(matrix.to_scale()).to_4x4()
+        with firn.MeshWriter(self.path + ".new", self.name, self.fps, self.first) as writer:
+            writer.put(self._points(self.still, placed), self.still.sizes, self.still.corners)
+        self.params = {self.choice: "mesh", "file": self.path}
+        if self.once:
+            self.params["center"] = self._center()
+        else:
+            self._set_pose(axes.TO_FIRN, axes.FROM_FIRN, matrix.to_scale())
+
+    def _finish_volume(self):
+        self.params = {self.choice: "level_set", "file": self._volume_file(), "vdb_region": "any"}
+        if self.once:
+            return
+        if self.object.data.is_sequence:
+            self.params["deforming"] = True
+            if max(abs(v) for v in self._pose_angles(axes.TO_FIRN, Matrix.Identity(3))) > 1e-3:
+                self.fail("a volume that changes stands where its files say: turn it by 90 "
+                          "degrees about X, without moving it")
+            return
+        self._set_pose(axes.TO_FIRN, Matrix.Identity(3))
+
+    def _pose_angles(self, before, after):
+        return axes.matrix_angles(before @ self.poses[0][1].to_quaternion().to_matrix() @ after)
+
+    def _center(self):
+        points = self._points(self.still, self.poses[0][1])
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        return [properties.short(float(v)) for v in middle]
+
+    def _set_pose(self, before, after, scale_of_mesh=None):
+        """Translation, rotation and scale of Firn: one value, or a key for each frame."""
+        self.params.setdefault(self.choice, self.shape)
+        rows = {"translation": [], "rotation": [], "scale": []}
+        near = None
+        for frame, matrix in self.poses:
+            location, turn, scale = matrix.decompose()
+            near = axes.matrix_angles(before @ turn.to_matrix() @ after, near)
+            place = (axes.TO_FIRN @ location) * self.scale
+            size = scale.x / scale_of_mesh.x if scale_of_mesh and scale_of_mesh.x else \
+                scale.x * self.scale if self.object.type == "VOLUME" else 1.0
+            rows["translation"].append([frame, [properties.short(v) for v in place]])
+            rows["rotation"].append([frame, [properties.short(v) for v in near]])
+            rows["scale"].append([frame, properties.short(size)])
+        for name, keys in rows.items():
+            if all(_near(value, keys[0][1]) for _, value in keys):
+                self.params[name] = keys[0][1]
+            else:
+                self.params[name] = {"keys": keys, "interpolation": "smooth"}
+
+    def _check_size(self):
+        if self.still is None or self.shape == "plane":
+            return
+        points = self._points(self.still, self.poses[0][1])
+        size = float((points.max(axis=0) - points.min(axis=0)).max())
+        if size > LARGE or size < SMALL:
+            self.warning = (f"{self.object.name} is {size:.3g} m large. Firn works in meters; "
+                            "look at Scene > Units > Unit Scale")
+
+    def abandon(self):
+        if self.writer is not None:
+            self.writer.abandon()
+
+
+def _near(a, b):
+    if isinstance(a, list):
+        return all(_near(x, y) for x, y in zip(a, b))
+    return abs(a - b) <= 1e-6 * max(1.0, abs(b))
+
+
+def _replace_if_changed(path):
+    """A file of the same bytes stays, with its time: what was baked from it is not stale."""
+    new = path + ".new"
+    if os.path.exists(path) and os.path.getsize(path) == os.path.getsize(new):
+        with open(path, "rb") as old_file, open(new, "rb") as new_file:
+            if old_file.read() == new_file.read():
+                os.remove(new)
+                return
+    os.replace(new, path)
+
+
+def inputs_of(tree, scene):
+    from . import export
+    names = export.names_of(tree)
+    return [Input(tree, node, names[node.name], scene) for node in tree.nodes
+            if getattr(node, "firn_type", "") and node.uses_object() and not node.mute]
+
+
+def moves(item):
+    """Whether anything about the object may change in time; False saves the walk over frames."""
+    obj, seen = item.object, 0
+    while obj is not None and seen < 100:
+        if obj.animation_data or obj.constraints or obj.modifiers or obj.rigid_body:
+            return True
+        data = obj.data
+        if data is not None and (data.animation_data or getattr(data, "shape_keys", None)):
+            return True
+        if obj.type in {"META"} or obj.parent_type not in {"OBJECT"}:
+            return True
+        obj, seen = obj.parent, seen + 1
+    return False
+
+
+def walk(tree, context):
+    """Goes over the frames of the shot; yields (number, count) after each. Blender shows each frame
+    for a moment; the frame of the artist comes back at the end."""
+    scene = context.scene
+    items = inputs_of(tree, scene)
+    first, last = tree.frame_range(scene)
+    here = (scene.frame_current, scene.frame_subframe)
+    animated = any(moves(item) and not item.once for item in items)
+    frames = range(first, last + 1) if animated else [first]
+    try:
+        for number, frame in enumerate(frames if items else []):
+            if animated or scene.frame_current != first:
+                scene.frame_set(frame)
+            depsgraph = context.evaluated_depsgraph_get()
+            for item in items:
+                item.take(depsgraph, frame)
+            yield number + 1, len(frames)
+        for item in items:
+            item.finish()
+    except BaseException:
+        for item in items:
+            item.abandon()
+        raise
+    finally:
+        if (scene.frame_current, scene.frame_subframe) != here:
+            scene.frame_set(here[0], subframe=here[1])
+    tree.objects_changed = False
+    tree.warning = "\n".join(item.warning for item in items if item.warning)

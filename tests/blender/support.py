@@ -1,0 +1,156 @@
+"""What the scripts that run inside Blender share."""
+
+import ctypes
+import os
+import sys
+import unittest
+from pathlib import Path
+
+import bpy
+import numpy
+
+ARGUMENTS = sys.argv[sys.argv.index("--") + 1:]
+WORK = Path(ARGUMENTS[0])  # a folder of this test alone
+sys.dont_write_bytecode = True
+
+
+def enable():
+    """Switches the installed add-on on, also in the preferences."""
+    import addon_utils
+    addon_utils.enable("firn_snow", default_set=True)
+
+
+def clear_scene():
+    for collection in (bpy.data.objects, bpy.data.meshes, bpy.data.node_groups,
+                       bpy.data.armatures, bpy.data.actions):
+        for item in list(collection):
+            collection.remove(item)
+    scene = bpy.context.scene
+    scene.unit_settings.scale_length = 1.0
+    scene.frame_set(1)
+
+
+def new_tree(name, base=None, first=1, last=6):
+    tree = bpy.data.node_groups.new(name, "FirnSnowTree")
+    tree.use_fake_user = True
+    tree.p_base = str(base or WORK / "cache")
+    tree.use_scene_range = False
+    tree.first_frame, tree.last_frame = first, last
+    return tree
+
+
+def link(tree, source, target, slot):
+    socket = next(s for s in target.inputs if s.identifier == slot)
+    tree.links.new(source.outputs[0], socket)
+
+
+def add(tree, type_name, node_name, /, **values):
+    node = tree.nodes.new(f"FirnNode_{type_name}")
+    node.name = node_name
+    for key, value in values.items():
+        setattr(node, "p_" + key, value)
+    return node
+
+
+def small_shot(name, last=6, **solver):
+    """A block of some hundred particles on the ground, with particles and volumes as files."""
+    tree = new_tree(name, last=last)
+    block = add(tree, "snow_source", "block", region="box", center=(0, 0, 0.11),
+                half_size=(0.3, 0.3, 0.1))
+    ground = add(tree, "collider", "ground")
+    simulation = add(tree, "solver", "solver", **{"cell_size": 0.05, **solver})
+    points = add(tree, "write_particles", "points", name=f"{name}_points")
+    volume = add(tree, "rasterize", "volume", voxel_size=0.05)
+    files = add(tree, "write_volume", "files")
+    link(tree, block, simulation, "sources")
+    link(tree, ground, simulation, "colliders")
+    link(tree, simulation, points, "particles")
+    link(tree, simulation, volume, "particles")
+    link(tree, volume, files, "volume")
+    return tree
+
+
+def character(name="leg", subdivisions=6):
+    """A limb of two bones that bends over the frames 1 to 8 and steps down."""
+    bpy.ops.mesh.primitive_cylinder_add(vertices=4 * subdivisions, radius=0.08, depth=0.8,
+                                        end_fill_type="TRIFAN")
+    body = bpy.context.object
+    body.name = name
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide(number_cuts=subdivisions)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bones = bpy.data.armatures.new(name + "_bones")
+    rig = bpy.data.objects.new(name + "_rig", bones)
+    bpy.context.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    upper, lower = bones.edit_bones.new("upper"), bones.edit_bones.new("lower")
+    upper.head, upper.tail = (0, 0, 0.4), (0, 0, 0)
+    lower.head, lower.tail = (0, 0, 0), (0, 0, -0.4)
+    lower.parent = upper
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for bone, sign in (("upper", 1), ("lower", -1)):
+        group = body.vertex_groups.new(name=bone)
+        group.add([v.index for v in body.data.vertices if v.co.z * sign >= 0], 1.0, "REPLACE")
+    body.modifiers.new("rig", "ARMATURE").object = rig
+    body.parent = rig
+    for frame, height, bend in ((1, 0.75, 0.0), (8, 0.45, 0.7)):
+        rig.location = (0.0, 0.0, height)
+        rig.keyframe_insert("location", frame=frame)
+        joint = rig.pose.bones["lower"]
+        joint.rotation_mode = "XYZ"
+        joint.rotation_euler = (bend, 0, 0)
+        joint.keyframe_insert("rotation_euler", frame=frame)
+    return body
+
+
+def world_points(obj):
+    """Vertices of an object as it is evaluated now, in the world."""
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    mesh = evaluated.to_mesh()
+    points = numpy.array([tuple(evaluated.matrix_world @ v.co) for v in mesh.vertices])
+    evaluated.to_mesh_clear()
+    return points
+
+
+def upright(points):
+    """Points of Firn (Y up) in Blender's axes."""
+    points = numpy.asarray(points, dtype=float)
+    return numpy.stack([points[:, 0], -points[:, 2], points[:, 1]], axis=1)
+
+
+class _Mesh(ctypes.Structure):
+    _fields_ = [("vertex_count", ctypes.c_size_t), ("position", ctypes.POINTER(ctypes.c_float)),
+                ("velocity", ctypes.c_void_p), ("face_count", ctypes.c_size_t),
+                ("face_size", ctypes.c_void_p), ("corner_count", ctypes.c_size_t),
+                ("corner", ctypes.c_void_p)]
+
+
+def alembic_points(path, seconds):
+    """Vertices of the meshes of an archive, read by the codec itself."""
+    from firn_snow import firn
+    library = ctypes.CDLL(firn.library_path())
+    archive, mesh = ctypes.c_void_p(), _Mesh()
+    library.firn_abc_read_world_mesh.argtypes = [ctypes.c_void_p, ctypes.c_char_p,
+                                                 ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
+    assert library.firn_abc_open(str(path).encode(), ctypes.byref(archive), None) == 0
+    assert library.firn_abc_read_world_mesh(archive, b"", seconds, ctypes.byref(mesh), None) == 0
+    return numpy.ctypeslib.as_array(mesh.position, (mesh.vertex_count, 3)).copy()
+
+
+def finish_job(job, until=None):
+    """Steps a bake to its end; until(job) asks it to stop."""
+    asked = False
+    while job.step():
+        if until is not None and not asked and until(job):
+            asked = True
+            job.cancel()
+
+
+def run(module):
+    """Runs the tests of a script and leaves Blender with their verdict."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+    outcome = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
+    sys.stdout.flush()
+    os._exit(0 if outcome.wasSuccessful() else 1)
