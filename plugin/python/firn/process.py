@@ -49,7 +49,7 @@ class BakeProcess:
         self._errors = []
         self._readers = [threading.Thread(target=self._read_events, daemon=True),
                          threading.Thread(target=self._read_errors, daemon=True)]
-        for reader in self._readers:
+        for reader in reversed(self._readers):  # the first one waits for the other at the end
             reader.start()
 
     @property
