@@ -57,8 +57,15 @@ def wait(condition, seconds=60):
     """For use with `yield from`: gives Blender time until something is true."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, f"waited in vain; {told()}"
         yield 0.05
+
+
+def told():
+    """What the trees say about themselves."""
+    return [(tree.name, tree.cache_state, tree.problem, tree.progress_text,
+             {node.name: node.problem for node in tree.nodes if getattr(node, "problem", "")})
+            for tree in bpy.data.node_groups if tree.bl_idname == "FirnSnowTree"]
 
 
 def prepare():
@@ -176,8 +183,8 @@ def steps():
     # A change makes it stale, a mistake shows on its node.
     tree.nodes["ball"].p_radius = 0.1
     tree.nodes["wall"].p_shape = "mesh"
-    tree.nodes["wall"].p_file = "//nowhere.obj"
-    yield from wait(lambda: "nowhere.obj" in tree.nodes["wall"].problem)
+    tree.nodes["wall"].p_file = "//missing.obj"
+    yield from wait(lambda: "missing.obj" in tree.nodes["wall"].problem)
     assert tree.cache_state == "stale", tree.cache_state
     yield 0.2
     shoot("blender_problem")

@@ -65,7 +65,7 @@ class Package(unittest.TestCase):
         for name in ("firn", "firn-vdb-helper", "libfirn.so", "libfirn_vdb.so"):
             dynamic = subprocess.run(["readelf", "-d", Path(self.path) / "lib" / name],
                                      capture_output=True, text=True, check=True).stdout
-            self.assertIn("Library rpath: [$ORIGIN]", dynamic, name)
+            self.assertIn("Library rpath: [$ORIGIN/../lib:$ORIGIN]", dynamic, name)
 
     def test_libraries_that_systems_lack_come_from_the_package(self):
         listed = subprocess.run(["ldd", Path(self.path) / "lib/libfirn.so"], capture_output=True,

@@ -246,8 +246,10 @@ class Graph:
 
     # --- Nodes and links -------------------------------------------------------------------------
 
-    def add(self, type_name, name, /, **params):
-        """A new node; further arguments are parameters."""
+    def add(*positional, **params):
+        """add(type_name, name, **params): a new node; further arguments are parameters, which may
+        themselves be called name."""
+        self, type_name, name = positional
         call("firn_graph_add", self.handle, text(type_name), text(name), node=name)
         node = Node(self, name, type_name)
         for param, value in params.items():
