@@ -214,7 +214,14 @@ static firn_result write_vdb(const firn_cook *cook, const firn_particle_data *da
     if (result == FIRN_OK)
         result = convert(&data->points, "P", FIRN_STORAGE_FLOAT32, &position, error);
     if (result == FIRN_OK) {
-        firn_vdb_points points = {data->points.count, position.values, count, attributes};
+        const firn_vdb_meta meta[] = {{"firn_version", "string", cook->version},
+                                      {"firn_units", "string", FIRN_UNITS}};
+        firn_vdb_points points = {.count = data->points.count,
+                                  .position = position.values,
+                                  .attribute_count = count,
+                                  .attributes = attributes,
+                                  .meta_count = FIRN_COUNT(meta),
+                                  .meta = meta};
         firn_vdb_points_def def = s->vdb;
         def.frame = cook->frame;
         def.fps = (float)cook->fps;

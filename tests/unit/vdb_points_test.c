@@ -120,6 +120,33 @@ static void quantized_positions_are_exact_to_a_fraction_of_the_voxel(void **stat
     write_and_compare(*state, &def, 1e-5f, 5e-4f);
 }
 
+static void metadata_of_the_caller_is_in_the_file(void **state)
+{
+    fixture *f = *state;
+    firn_error error;
+    firn_vdb_points_def def = firn_vdb_points_def_default();
+    const firn_vdb_meta meta[] = {{"firn_units", "string", "m kg s"}, {"shot", "int32", "42"}};
+    firn_vdb_points points = f->points;
+    points.meta_count = 2;
+    points.meta = meta;
+    assert_ok(firn_vdb_write_points(f->path, &def, &points, NULL, &error));
+    firn_vdb_listing *listing = NULL;
+    assert_ok(firn_vdb_list(f->reader, f->path, NULL, &listing, &error));
+    firn_vdb_listing_view view = firn_vdb_listing_read(listing);
+    int found = 0;
+    for (size_t i = 0; i < view.meta_count; i++)
+        for (size_t j = 0; j < 2; j++)
+            found += strcmp(view.meta[i].name, meta[j].name) == 0 &&
+                     strcmp(view.meta[i].value, meta[j].value) == 0;
+    assert_int_equal(found, 2);
+    firn_vdb_listing_destroy(listing);
+    points.meta = &(firn_vdb_meta){"shot", "int32", "forty-two"};
+    points.meta_count = 1;
+    assert_int_equal(firn_vdb_write_points(f->path, &def, &points, NULL, &error),
+                     FIRN_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "shot"));
+}
+
 static void quantized_files_are_smaller(void **state)
 {
     fixture *f = *state;
@@ -192,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(points_come_back_whole_in_full_precision),
         TEST(quantized_positions_are_exact_to_a_fraction_of_the_voxel),
+        TEST(metadata_of_the_caller_is_in_the_file),
         TEST(quantized_files_are_smaller),
         TEST(no_points_at_all_is_a_file_without_points),
         TEST(bad_points_are_refused_by_number),

@@ -89,5 +89,7 @@ void write_file(const char *path, const openvdb::GridPtrVec &grids, const openvd
 
 /// Metadata that every file of ours has.
 openvdb::MetaMap file_meta(int frame, float fps);
+/// Adds an entry that the caller gave, of type string, int32 or float.
+void add_meta(openvdb::MetaMap &meta, const firn_vdb_meta &entry);
 
 } // namespace firn_vdb

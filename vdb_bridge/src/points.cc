@@ -267,7 +267,10 @@ firn_result firn_vdb_write_points(const char *path, const firn_vdb_points_def *d
         with_threads(def->thread_count, [&] {
             openvdb::initialize();
             openvdb::GridPtrVec grids = {grid_of(*def, *points)};
-            write_file(path, grids, file_meta(def->frame, def->fps), def->compression, stamp);
+            openvdb::MetaMap meta = file_meta(def->frame, def->fps);
+            for (size_t i = 0; i < points->meta_count; i++)
+                add_meta(meta, points->meta[i]);
+            write_file(path, grids, meta, def->compression, stamp);
         });
     });
 }

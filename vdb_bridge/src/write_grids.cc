@@ -156,6 +156,33 @@ MetaMap file_meta(int frame, float fps)
     return meta;
 }
 
+/// The number that a text is, whatever the locale.
+template <class Number> static Number number_of(const firn_vdb_meta &entry)
+{
+    Number number = 0;
+    const char *end = entry.value + std::strlen(entry.value);
+    auto [at, problem] = std::from_chars(entry.value, end, number);
+    if (problem != std::errc() || at != end)
+        fail(FIRN_ERR_ARGUMENT, "metadata '%s' has the value '%s', which is no %s", entry.name,
+             entry.value, entry.type);
+    return number;
+}
+
+void add_meta(MetaMap &meta, const firn_vdb_meta &entry)
+{
+    std::string type = entry.type;
+    if (type == "string")
+        meta.insertMeta(entry.name, StringMetadata(entry.value));
+    else if (type == "int32")
+        meta.insertMeta(entry.name, Int32Metadata(number_of<int32_t>(entry)));
+    else if (type == "float")
+        meta.insertMeta(entry.name, FloatMetadata(number_of<float>(entry)));
+    else
+        fail(FIRN_ERR_ARGUMENT,
+             "metadata '%s' has the type '%s'; string, int32 or float can be written", entry.name,
+             entry.type);
+}
+
 // ---- grids
 // ---------------------------------------------------------------------------------------
 
@@ -345,33 +372,6 @@ void add_surface(const firn_vdb_content &content, const firn_vdb_write_def &def,
         finish_velocity(*velocity, transform_of(content.velocity->map), def);
         grids.push_back(velocity);
     }
-}
-
-/// The number that a text is, whatever the locale.
-template <class Number> Number number_of(const firn_vdb_meta &entry)
-{
-    Number number = 0;
-    const char *end = entry.value + std::strlen(entry.value);
-    auto [at, problem] = std::from_chars(entry.value, end, number);
-    if (problem != std::errc() || at != end)
-        fail(FIRN_ERR_ARGUMENT, "metadata '%s' has the value '%s', which is no %s", entry.name,
-             entry.value, entry.type);
-    return number;
-}
-
-void add_meta(MetaMap &meta, const firn_vdb_meta &entry)
-{
-    std::string type = entry.type;
-    if (type == "string")
-        meta.insertMeta(entry.name, StringMetadata(entry.value));
-    else if (type == "int32")
-        meta.insertMeta(entry.name, Int32Metadata(number_of<int32_t>(entry)));
-    else if (type == "float")
-        meta.insertMeta(entry.name, FloatMetadata(number_of<float>(entry)));
-    else
-        fail(FIRN_ERR_ARGUMENT,
-             "metadata '%s' has the type '%s'; string, int32 or float can be written", entry.name,
-             entry.type);
 }
 
 void check_values(const char *path, const char *what, const float *values, size_t count)

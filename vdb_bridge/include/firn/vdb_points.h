@@ -29,6 +29,8 @@ typedef struct firn_vdb_points {
     const firn_vec3 *position; // m
     size_t attribute_count;
     const firn_vdb_attribute *attributes;
+    size_t meta_count;
+    const firn_vdb_meta *meta; // written: more metadata of the file, as in firn_vdb_content
 } firn_vdb_points;
 
 typedef struct firn_vdb_points_def {
