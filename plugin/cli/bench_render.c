@@ -121,8 +121,10 @@ static void compare_with_cycles(const char *folder, const firn_field_view *view,
         return;
     }
     char path[FIRN_PATH_SIZE], whole[FIRN_PATH_SIZE], text[2048];
-    if (realpath(folder, whole) == NULL)
+    if (realpath(folder, whole) == NULL) {
+        printf("There is no folder '%s': no comparison with Cycles\n", folder);
         return;
+    }
     firn_error error;
     firn_vdb_write_def def = firn_vdb_write_def_default();
     firn_vdb_content content = {.field = view};
