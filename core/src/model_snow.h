@@ -182,7 +182,8 @@ static inline firn_fs3 firn_snow_stress(firn_fs3 e, firn_snow_moduli moduli)
                                moduli.lambda * (dj * (1.0f + dj)));
 }
 
-/// How much of the explicit viscosity's range of stability is used; beyond 0.6 snow shakes apart.
+/// How much of the explicit viscosity's range of stability is used; 0.6 is all of it, method.md
+/// (24).
 #define FIRN_SNOW_DAMPING_SHARE 0.3f
 
 /// The time constant of the viscosity that an explicit step of dt can bear where waves cross

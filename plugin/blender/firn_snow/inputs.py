@@ -107,7 +107,9 @@ class Input:
         whole = Matrix.LocRotScale(location, turn, scale)
         sheared = max(abs(a - b) for r, s in zip(whole, matrix) for a, b in zip(r, s))
         first = self.poses[0][1].to_scale() if self.poses else scale
-        ratios = [now / then if then else 1.0 for now, then in zip(scale, first)]
+        if not all(first):
+            return False  # from a flat shape no factor leads to the others
+        ratios = [size / initial for size, initial in zip(scale, first)]
         return sheared < 1e-5 * (1.0 + max(abs(v) for v in scale)) and \
             max(ratios) - min(ratios) < 1e-5
 
