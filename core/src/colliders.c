@@ -357,6 +357,30 @@ static float rigid_slack(const firn_collider *collider, firn_vec3 center, float 
     return way + (turn + growth) * arm;
 }
 
+float firn_colliders_way(const firn_colliders *colliders)
+{
+    float farthest = 0.0f;
+    for (int i = 0; i < colliders->slot_count; i++) {
+        const firn_collider *collider = slot_at(colliders, i);
+        if (!collider->active || collider->still)
+            continue;
+        float way = collider->carry * collider->dt * collider->max_speed;
+        if (!collider->deforming) {
+            float turn = collider->dt * firn_length(collider->spin);
+            float growth = collider->dt * fabsf(collider->growth);
+            bool endless = collider->def.shape == FIRN_SHAPE_PLANE && turn > 0.0f;
+            float scale = collider->def.shape == FIRN_SHAPE_LEVEL_SET
+                              ? collider->end.scale / collider->surface[0].sdf.set.map.scale
+                              : collider->end.scale;
+            float arm = scale * rigid_reach(collider) + fabsf(collider->def.offset);
+            way = collider->dt * firn_length(collider->velocity) + (turn + growth) * arm;
+            way = endless ? INFINITY : 1.01f * way;
+        }
+        farthest = firn_larger(farthest, way);
+    }
+    return farthest;
+}
+
 static bool box_may_reach(const firn_sdf *sdf, firn_vec3 point, float radius, float limit)
 {
     float r = radius * 1.0001f + 0.001f;

@@ -42,6 +42,7 @@ typedef struct firn_node_contact {
 typedef struct firn_particle_contact {
     firn_vec3 velocity; // m/s, after the collision
     firn_vec3 push;     // m, to be added beyond dt * velocity
+    float room;         // m, that it and the colliders asked may go before another look is due
 } firn_particle_contact;
 
 /// Whatever is refused or fails here leaves everything as it was. At most FIRN_NEAR_LIMIT colliders
@@ -62,6 +63,10 @@ void firn_colliders_free(firn_colliders *colliders);
 /// An upper bound of the speed (m/s) of every active surface point during [from, to]; of a plane
 /// that turns, as far as 10 m from its pivot.
 float firn_colliders_max_speed(const firn_colliders *colliders, double from, double to);
+
+/// An upper bound of the way (m) of every active surface point in the prepared substep; infinite
+/// for a plane that turns.
+float firn_colliders_way(const firn_colliders *colliders);
 
 /// Fixes poses and velocities for the substep from time to time + dt. Cannot fail.
 void firn_colliders_prepare(firn_colliders *colliders, double time, float dt);

@@ -209,6 +209,7 @@ typedef struct flight {
     firn_vec3 start, end; // m
     firn_vec3 velocity;   // m/s
     float dt;             // s
+    float room;           // m, the least that it was safe to go from the start
 } flight;
 
 // How far outside a particle is set down (m): rounding must not bring it back in.
@@ -259,8 +260,7 @@ static void set_end(path *p, firn_vec3 start, firn_vec3 end)
 }
 
 // Finds where a flight touches a collider: at its start or, coming from outside, s of the way.
-static bool find_contact(const firn_collider *collider, const flight *f, float *s,
-                         firn_distance *at)
+static bool find_contact(const firn_collider *collider, flight *f, float *s, firn_distance *at)
 {
     path p = {.collider = collider, .from = f->start};
     *s = 0.0f;
@@ -272,6 +272,9 @@ static bool find_contact(const firn_collider *collider, const flight *f, float *
     }
     firn_vec3 way = firn_sub(f->end, f->start);
     float safe = SAFE_STEP * at->value;
+    // On a surface that holds it, to be this close is contact.
+    float room = safe - 2.0f * margin_at(collider, f->start);
+    f->room = room < f->room ? room : f->room;
     if (collider->still && at->value > 0.0f && safe * safe > firn_dot(way, way))
         return false;
     // What has been set down on a surface that holds it still touches it.
@@ -312,8 +315,8 @@ firn_particle_contact firn_colliders_touch_particle(const firn_colliders *collid
                                                     const firn_near *near, firn_vec3 position,
                                                     firn_vec3 velocity, float dt)
 {
-    flight f = {position, firn_add_scaled(position, dt, velocity), velocity, dt};
-    firn_particle_contact contact = {velocity, {0.0f, 0.0f, 0.0f}};
+    flight f = {position, firn_add_scaled(position, dt, velocity), velocity, dt, INFINITY};
+    firn_particle_contact contact = {.velocity = velocity};
     // Pushed out of one, it may be inside of another: look again until nothing changes.
     bool touched = false, changed = near->count > 0;
     for (int sweep = 0; changed && sweep < SWEEPS; sweep++) {
@@ -323,8 +326,10 @@ firn_particle_contact firn_colliders_touch_particle(const firn_colliders *collid
         touched |= changed;
         changed &= near->count > 1;
     }
-    if (!touched)
+    if (!touched) {
+        contact.room = f.room;
         return contact;
+    }
     contact.velocity = f.velocity;
     contact.push = firn_add_scaled(firn_sub(f.end, position), -dt, f.velocity);
     return contact;

@@ -1,12 +1,5 @@
 /// Grid to particles: velocities, deformation, contact and positions, method.md (11)-(16).
-#include "isa.h"
-#include "tile.h"
-
-/// firn_block_limits of each lane.
-typedef struct firn_lane_limits {
-    firn_fx speed2, wave2;
-    firn_fx3 low, high; // cells, of the positions
-} firn_lane_limits;
+#include "exchange.h"
 
 /// What the limits need to know of a group.
 typedef struct firn_group {
@@ -66,12 +59,13 @@ static firn_block_limits finish_limits(const firn_lane_limits *lanes, const firn
 void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits)
 {
     firn_lane_limits lanes = no_limits();
-    for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
-        int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
+    for (size_t first = block->begin; first < block->end;) {
+        int n = group_size(block, first);
         const firn_group group = {vector_load(pass, FIRN_U, first, n),
                                   vector_load(pass, FIRN_V, first, n),
                                   channel_load(pass, FIRN_JP, first, n, 1.0f)};
         widen(&lanes, pass, first, n, &group);
+        first += (size_t)n;
     }
     *limits = finish_limits(&lanes, block);
 }
@@ -111,85 +105,6 @@ FIRN_INLINE void store_vector(const firn_pass *pass, int channel, size_t first, 
     lanes_store(firn_channel_of(pass->particles, channel + 2) + first, a.z, n);
 }
 
-/// Particles [begin, end) of a block and a sphere that holds their ways.
-typedef struct firn_bunch {
-    size_t begin, end;
-    firn_vec3 center; // m
-    float radius;     // m
-} firn_bunch;
-
-enum { BUNCH = 16 };
-
-static firn_vec3 block_corner(const firn_pass *pass, const firn_block *block)
-{
-    float h = pass->grid->cell_size, shift = (float)firn_grid_shift(pass->grid);
-    return firn_vec(h * ((float)(4 * block->coord.x) + shift),
-                    h * ((float)(4 * block->coord.y) + shift),
-                    h * ((float)(4 * block->coord.z) + shift));
-}
-
-static firn_bunch make_bunch(const firn_pass *pass, const firn_block *block, size_t begin)
-{
-    firn_bunch bunch = {.begin = begin};
-    bunch.end = block->end - begin < BUNCH ? block->end : begin + BUNCH;
-    float h = pass->grid->cell_size, middle[3], size2 = 0.0f, speed2 = 0.0f;
-    for (int axis = 0; axis < 3; axis++) {
-        const float *u = firn_channel_of(pass->particles, FIRN_U + axis);
-        const float *v = firn_channel_of(pass->particles, FIRN_V + axis);
-        float low = u[begin], high = low, fastest = 0.0f;
-        for (size_t p = begin; p < bunch.end; p++) {
-            low = u[p] < low ? u[p] : low;
-            high = u[p] > high ? u[p] : high;
-            fastest = v[p] * v[p] > fastest ? v[p] * v[p] : fastest;
-        }
-        middle[axis] = 0.5f * (low + high);
-        size2 += (high - low) * (high - low);
-        speed2 += fastest;
-    }
-    bunch.center =
-        firn_add_scaled(block_corner(pass, block), h, firn_vec(middle[0], middle[1], middle[2]));
-    // A little more than needed, for rounding.
-    bunch.radius = h * (0.5f * sqrtf(size2) + 0.01f) + 1.001f * pass->dt * sqrtf(speed2);
-    return bunch;
-}
-
-// Particle-based collisions, method.md (16): changes v, and u by the push.
-static void touch_bunch(const firn_pass *pass, const firn_block *block, const firn_bunch *bunch,
-                        const firn_near *near)
-{
-    float *u[3], *v[3];
-    for (int axis = 0; axis < 3; axis++) {
-        u[axis] = firn_channel_of(pass->particles, FIRN_U + axis);
-        v[axis] = firn_channel_of(pass->particles, FIRN_V + axis);
-    }
-    float h = pass->grid->cell_size;
-    firn_vec3 corner = block_corner(pass, block);
-    for (size_t p = bunch->begin; p < bunch->end; p++) {
-        firn_vec3 position = firn_add_scaled(corner, h, firn_vec(u[0][p], u[1][p], u[2][p]));
-        firn_vec3 velocity = firn_vec(v[0][p], v[1][p], v[2][p]);
-        firn_particle_contact contact =
-            firn_colliders_touch_particle(pass->colliders, near, position, velocity, pass->dt);
-        v[0][p] = contact.velocity.x;
-        v[1][p] = contact.velocity.y;
-        v[2][p] = contact.velocity.z;
-        u[0][p] += contact.push.x / h;
-        u[1][p] += contact.push.y / h;
-        u[2][p] += contact.push.z / h;
-    }
-}
-
-// Most bunches of a block near a collider are still too far from it for any contact.
-static void touch_particles(const firn_pass *pass, const firn_block *block)
-{
-    for (size_t p = block->begin; p < block->end; p += BUNCH) {
-        firn_bunch bunch = make_bunch(pass, block, p);
-        firn_near near;
-        firn_colliders_near(pass->colliders, bunch.center, bunch.radius, &near);
-        if (near.count > 0)
-            touch_bunch(pass, block, &bunch, &near);
-    }
-}
-
 // Moves a group with its velocities, method.md (16).
 FIRN_INLINE void move_group(const firn_pass *pass, size_t first, int n, firn_group *group,
                             firn_lane_limits *limits)
@@ -201,8 +116,7 @@ FIRN_INLINE void move_group(const firn_pass *pass, size_t first, int n, firn_gro
 }
 
 FIRN_INLINE firn_group group_to_particles(const firn_pass *pass, size_t first, int n,
-                                          firn_scheme scheme, int order, const float *fresh,
-                                          const float *old)
+                                          firn_scheme scheme, int order, const firn_tiles *in)
 {
     const firn_slopes slopes =
         scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
@@ -210,12 +124,12 @@ FIRN_INLINE firn_group group_to_particles(const firn_pass *pass, size_t first, i
     _Alignas(64) firn_lines lines;
     firn_group group = {.u = vector_load(pass, FIRN_U, first, n)};
     make_stencils(&st, group.u, order, slopes, 1.0f / pass->grid->cell_size);
-    gather_group(fresh, &st, n, order, slopes, &lines);
+    gather_group(in->velocity, &st, n, order, slopes, &lines);
     firn_sample sample = sample_of(&lines, &st, order, slopes);
     group.v = sample.value;
     if (scheme == FIRN_SCHEME_FLIP) {
         make_products(&st, order);
-        gather_values(old, &st, n, order, &lines);
+        gather_values(in->old, &st, n, order, &lines);
         group.v = blend(pass, first, n, sample.value, value_of(&lines, &st, order));
     } else {
         matrix_store(pass, FIRN_C, first, n, sample.gradient);
@@ -225,69 +139,86 @@ FIRN_INLINE firn_group group_to_particles(const firn_pass *pass, size_t first, i
     return group;
 }
 
-// Whether particles of the block may meet a collider in this substep.
-static bool is_near_colliders(const firn_pass *pass, const firn_block *block)
+FIRN_INLINE firn_group any_to_particles(const firn_pass *pass, size_t first, int n,
+                                        const firn_tiles *in)
 {
-    float h = pass->grid->cell_size;
-    firn_near near;
-    firn_colliders_near(pass->colliders,
-                        firn_add(block_corner(pass, block), firn_vec(2.0f * h, 2.0f * h, 2.0f * h)),
-                        FIRN_BLOCK_REACH * h, &near);
-    return near.count > 0;
+    bool quadratic = pass->grid->order == 3;
+    if (pass->scheme == FIRN_SCHEME_FLIP)
+        return quadratic ? group_to_particles(pass, first, n, FIRN_SCHEME_FLIP, 3, in)
+                         : group_to_particles(pass, first, n, FIRN_SCHEME_FLIP, 4, in);
+    return quadratic ? group_to_particles(pass, first, n, FIRN_SCHEME_APIC, 3, in)
+                     : group_to_particles(pass, first, n, FIRN_SCHEME_APIC, 4, in);
 }
 
-// Contact, and then the moves that waited for it.
-static void touch_and_move(const firn_pass *pass, const firn_block *block, firn_lane_limits *limits)
+// Whether the kernels of all n particles of a group lie in the tile of their block.
+static inline bool in_reach(const firn_block *block, firn_fx3 u, int n)
 {
-    touch_particles(pass, block);
-    for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
-        int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        firn_group group = {vector_load(pass, FIRN_U, first, n),
-                            vector_load(pass, FIRN_V, first, n),
-                            channel_load(pass, FIRN_JP, first, n, 1.0f)};
-        move_group(pass, first, n, &group, limits);
-    }
+    const int8_t *low = block->low, *high = block->high;
+    firn_ix inside = (u.x >= (float)low[0]) & (u.x < (float)high[0]) & (u.y >= (float)low[1]) &
+                     (u.y < (float)high[1]) & (u.z >= (float)low[2]) & (u.z < (float)high[2]);
+    return firn_ix_all(inside | ~lanes_below(n));
 }
 
-FIRN_INLINE void block_to_particles(const firn_pass *pass, const firn_block *block,
-                                    firn_scheme scheme, int order, firn_block_limits *limits)
+// Lets a group meet the colliders.
+FIRN_INLINE void touch(const firn_pass *pass, const firn_block *block, size_t first, int n,
+                       firn_group *group)
 {
-    _Alignas(64) float fresh[TILE_FLOATS], old[TILE_FLOATS];
-    for (size_t first = block->begin; first < block->begin + AHEAD; first += FIRN_LANES)
-        particles_prefetch(pass, first, scheme);
-    firn_tile_box box = tile_box(pass, block, order);
-    tile_load(pass->grid, FIRN_NODE_VELOCITY, block, fresh, box);
-    if (scheme == FIRN_SCHEME_FLIP)
-        tile_load(pass->grid, FIRN_NODE_OLD, block, old, box);
-    bool contact = is_near_colliders(pass, block);
-    firn_lane_limits lanes = no_limits();
-    for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
-        int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        particles_prefetch(pass, first + AHEAD, scheme);
-        firn_group group = group_to_particles(pass, first, n, scheme, order, fresh, old);
-        if (!contact)
-            move_group(pass, first, n, &group, &lanes);
+    firn_fx3 v = firn_fx3_select(lanes_below(n), group->v, (firn_fx3){{0}, {0}, {0}});
+    float speed = sqrtf(firn_fx_max_lane(firn_fx3_dot(v, v)));
+    if (!FIRN_KERNEL(touch_group)(pass, block, first, n, speed))
+        return;
+    group->u = vector_load(pass, FIRN_U, first, n);
+    group->v = vector_load(pass, FIRN_V, first, n);
+}
+
+// Moves a block. When out is not NULL, groups go on to the grid of the next substep as long as they
+// are at hand, except for what drifted out of the tile: that makes a sort necessary, and what was
+// scattered here will not be used.
+static firn_block_limits block_to_particles(const firn_pass *pass, const firn_block *block,
+                                            const firn_pass *next, firn_outbound *out)
+{
+    firn_tiles tiles;
+    block_prefetch(pass, block);
+    firn_tile_box box = tile_box(pass, block, pass->grid->order);
+    tile_load(pass->grid, pass->velocity, block, tiles.velocity, box);
+    if (pass->scheme == FIRN_SCHEME_FLIP)
+        tile_load(pass->grid, pass->old, block, tiles.old, box);
+    bool contact = FIRN_KERNEL(is_near_colliders)(pass, block);
+    firn_lane_limits limits = no_limits();
+    for (size_t first = block->begin; first < block->end;) {
+        int n = group_size(block, first);
+        particles_prefetch(pass, first + AHEAD);
+        firn_group group = any_to_particles(pass, first, n, &tiles);
+        if (contact)
+            touch(pass, block, first, n, &group);
+        move_group(pass, first, n, &group, &limits);
+        if (out != NULL && in_reach(block, group.u, n))
+            FIRN_KERNEL(outbound_add)(next, first, n, out);
+        first += (size_t)n;
     }
-    if (contact)
-        touch_and_move(pass, block, &lanes);
-    *limits = finish_limits(&lanes, block);
+    return finish_limits(&limits, block);
 }
 
 void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
                                firn_block_limits *limits)
 {
-    bool quadratic = pass->grid->order == 3;
-    if (pass->scheme == FIRN_SCHEME_FLIP) {
-        if (quadratic)
-            block_to_particles(pass, block, FIRN_SCHEME_FLIP, 3, limits);
-        else
-            block_to_particles(pass, block, FIRN_SCHEME_FLIP, 4, limits);
-    } else {
-        if (quadratic)
-            block_to_particles(pass, block, FIRN_SCHEME_APIC, 3, limits);
-        else
-            block_to_particles(pass, block, FIRN_SCHEME_APIC, 4, limits);
+    *limits = block_to_particles(pass, block, NULL, NULL);
+}
+
+void FIRN_KERNEL(cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
+                        firn_block_limits *limits, firn_block_sums *sums)
+{
+    // The tile of a few particles depends on where they end.
+    if (tile_is_sparse(block)) {
+        *limits = block_to_particles(pass, block, NULL, NULL);
+        if (limits->low >= 0.0f && limits->high < 0.0f && limits->speed2 < INFINITY)
+            FIRN_KERNEL(to_grid)(next, block, sums);
+        return;
     }
+    firn_outbound out;
+    FIRN_KERNEL(outbound_begin)(next, block, &out);
+    *limits = block_to_particles(pass, block, next, &out);
+    FIRN_KERNEL(outbound_end)(next, block, &out, sums);
 }
 
 FIRN_INLINE void block_volumes(const firn_pass *pass, const firn_block *block, int order)

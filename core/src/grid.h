@@ -22,12 +22,14 @@ enum {
 /// A node holds x, y, z of the quantity and a fourth number; rows of four nodes along z are
 /// contiguous.
 typedef enum firn_node_field {
-    FIRN_NODE_VELOCITY, // momentum kg m/s, then velocity m/s; w: mass, kg
-    FIRN_NODE_OLD,      // force N, then velocity at the start of the substep, m/s
-    FIRN_NODE_RESIDUAL, // the rest belong to the implicit solve
-    FIRN_NODE_SEARCH,
-    FIRN_NODE_A_RESIDUAL,
-    FIRN_NODE_A_SEARCH,
+    FIRN_NODE_VELOCITY,   // momentum kg m/s, then velocity m/s; w: mass, kg
+    FIRN_NODE_NEXT,       // the same, gathering for the next explicit substep
+    FIRN_NODE_OLD,        // force N, then velocity at the start of the substep, m/s
+    FIRN_NODE_NEXT_OLD,   // the same for the next explicit substep
+    FIRN_NODE_A_RESIDUAL, // the rest belong to the implicit solve, as do two of the others there
+    FIRN_NODE_RESIDUAL = FIRN_NODE_NEXT,
+    FIRN_NODE_SEARCH = FIRN_NODE_NEXT_OLD,
+    FIRN_NODE_A_SEARCH = FIRN_NODE_A_RESIDUAL + 1,
     FIRN_NODE_CONTACT, // direction; w: firn_node_state
     FIRN_NODE_CHANGE,  // m/s^2, acceleration found by the last solve; the warm start
     FIRN_NODE_FIELD_COUNT,

@@ -50,7 +50,7 @@ void firn_sim_choose_integrator(firn_sim *sim)
     }
     // Fields of the grid are claimed by the sort that every call begins with.
     int fields = sim->implicit                         ? FIRN_NODE_FIELD_COUNT
-                 : def->transfer == FIRN_TRANSFER_FLIP ? FIRN_NODE_OLD + 1
-                                                       : FIRN_NODE_VELOCITY + 1;
+                 : def->transfer == FIRN_TRANSFER_FLIP ? FIRN_NODE_NEXT_OLD + 1
+                                                       : FIRN_NODE_NEXT + 1;
     sim->grid.field_count = fields;
 }

@@ -11,6 +11,8 @@
 void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
 void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
                                firn_block_limits *limits);
+void FIRN_KERNEL(cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
+                        firn_block_limits *limits, firn_block_sums *sums);
 void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block,
                           firn_block_limits *limits);
 void FIRN_KERNEL(find_volumes)(const firn_pass *pass, const firn_block *block);

@@ -24,9 +24,11 @@ static double exercise(void)
 
 const firn_kernels FIRN_KERNEL(kernels) = {
     .isa = FIRN_ISA_NAME,
+    .lanes = FIRN_LANES,
     .supported = supported,
     .to_grid = FIRN_KERNEL(to_grid),
     .to_particles = FIRN_KERNEL(to_particles),
+    .cycle = FIRN_KERNEL(cycle),
     .measure = FIRN_KERNEL(measure),
     .find_volumes = FIRN_KERNEL(find_volumes),
     .prepare_hessian = FIRN_KERNEL(prepare_hessian),

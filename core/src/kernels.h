@@ -38,11 +38,14 @@ typedef struct firn_pass {
     const firn_materials *materials;
     const firn_colliders *colliders;
     firn_scheme scheme;
-    float dt;         // s
-    float flip_share; // of FLIP in the new velocity, for this dt
+    float dt;                       // s
+    float surface_way;              // m, that any collider's surface goes in this substep
+    float *block_room, *group_room; // m, that blocks and groups may go without a look, touch.c
+    float flip_share;               // of FLIP in the new velocity, for this dt
     float *
         cache[FIRN_CACHE_CHANNELS]; // strain and V0 mu, V0 lambda of each particle, for the Hessian
-    firn_node_field input, output;  // of the Hessian product
+    firn_node_field velocity, old; // where the particles' momentum and force go, and come back from
+    firn_node_field input, output; // of the Hessian product
 } firn_pass;
 
 /// Stands for the J_P of no particle, above all others.
@@ -67,12 +70,18 @@ typedef struct firn_block_limits {
 
 typedef struct firn_kernels {
     const char *isa;
+    int lanes;
     bool (*supported)(void);
     /// Adds mass, momentum and force of a block's particles to the nodes; blocks of one color may
     /// run at the same time.
     void (*to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
     /// Moves a block's particles with the new node velocities, method.md (11)-(16).
     void (*to_particles)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
+    /// to_particles, and to_grid of the next substep while the particles are at hand. Where
+    /// positions past the reach of the block come out, the grid has not received all and must not
+    /// be used.
+    void (*cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
+                  firn_block_limits *limits, firn_block_sums *sums);
     /// The limits without moving anything.
     void (*measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
     /// Finds the volume of particles that have none from the mass on the nodes, method.md (23).

@@ -35,14 +35,27 @@ enum {
 
 /// Brings the particles from first on near the processor, as far as a line of each channel goes:
 /// there are more streams than its own prefetching follows.
-FIRN_INLINE void particles_prefetch(const firn_pass *pass, size_t first, firn_scheme scheme)
+FIRN_INLINE void particles_prefetch(const firn_pass *pass, size_t first)
 {
     if (FIRN_LANES < LINE && first % LINE >= FIRN_LANES)
         return;
     for (int c = FIRN_U; c < FIRN_ID; c++)
         __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
-    for (int c = FIRN_C; scheme != FIRN_SCHEME_FLIP && c < FIRN_CHANNEL_MAX; c++)
+    for (int c = FIRN_C; pass->scheme != FIRN_SCHEME_FLIP && c < FIRN_CHANNEL_MAX; c++)
         __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
+}
+
+/// Blocks with fewer particles take no notice of where lines begin.
+enum { ALIGNED_BLOCK = 4 * LINE };
+
+/// How many particles from first on form a group: as many as there are lanes, but in large blocks
+/// groups end where a line of the channels does, so that no load needs two.
+static inline int group_size(const firn_block *block, size_t first)
+{
+    size_t left = block->end - first, room = FIRN_LANES;
+    if (block->end - block->begin >= ALIGNED_BLOCK)
+        room -= first % FIRN_LANES;
+    return (int)(left < room ? left : room);
 }
 
 static inline firn_fx channel_load(const firn_pass *pass, int channel, size_t first, int n,

@@ -1,11 +1,5 @@
 /// Particles to grid: mass, momentum and stress, method.md (6) and (7).
-#include "isa.h"
-#include "tile.h"
-
-/// firn_block_sums while they are being added up.
-typedef struct firn_lane_sums {
-    firn_fx mass, moment[3], kinetic, elastic, jp, jp_min;
-} firn_lane_sums;
+#include "exchange.h"
 
 // What resists the rate of deformation in the explicit step, method.md (24).
 FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, size_t first, int n,
@@ -69,7 +63,7 @@ FIRN_INLINE firn_fm3 affine_momentum(const firn_pass *pass, size_t first, int n,
 }
 
 FIRN_INLINE void group_to_grid(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
-                               int order, float *momentum, float *force, firn_lane_sums *sums)
+                               int order, firn_outbound *out)
 {
     const firn_slopes slopes =
         scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
@@ -79,8 +73,8 @@ FIRN_INLINE void group_to_grid(const firn_pass *pass, size_t first, int n, firn_
     _Alignas(64) firn_columns columns;
     firn_fx3 u = vector_load(pass, FIRN_U, first, n), v = vector_load(pass, FIRN_V, first, n);
     firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
-    firn_fm3 stress = group_stress(pass, first, n, scheme, sums);
-    group_sums(mass, u, v, sums);
+    firn_fm3 stress = group_stress(pass, first, n, scheme, &out->sums);
+    group_sums(mass, u, v, &out->sums);
     make_stencils(&st, u, order, slopes, 1.0f / pass->grid->cell_size);
     make_scatter(&st, order, slopes);
     firn_fm3 affine = {{{0}}};
@@ -89,60 +83,69 @@ FIRN_INLINE void group_to_grid(const firn_pass *pass, size_t first, int n, firn_
     if (scheme == FIRN_SCHEME_APIC)
         affine = firn_fm3_add(affine, firn_fm3_scale(firn_fx_set(-pass->dt), stress));
     columns_from_lanes(&columns, &st, slopes, firn_fx3_scale(mass, v), mass, affine);
-    scatter_group(momentum, &st, &columns, n, order, flat);
+    scatter_group(out->tiles.velocity, &st, &columns, n, order, flat);
     if (scheme == FIRN_SCHEME_APIC)
         return;
     firn_fx zero = {0};
     columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero,
                        firn_fm3_scale(firn_fx_set(-1.0f), stress));
-    scatter_group(force, &st, &columns, n, order, slanted);
+    scatter_group(out->tiles.old, &st, &columns, n, order, slanted);
 }
 
-FIRN_INLINE void block_to_grid(const firn_pass *pass, const firn_block *block, firn_scheme scheme,
-                               int order, firn_block_sums *sums)
+void FIRN_KERNEL(outbound_begin)(const firn_pass *pass, const firn_block *block, firn_outbound *out)
 {
-    _Alignas(64) float momentum[TILE_FLOATS], force[TILE_FLOATS];
-    for (size_t first = block->begin; first < block->begin + AHEAD; first += FIRN_LANES)
-        particles_prefetch(pass, first, scheme);
-    firn_tile_box box = tile_box(pass, block, order);
-    tile_clear(momentum, box);
-    if (scheme != FIRN_SCHEME_APIC)
-        tile_clear(force, box);
-    firn_lane_sums lanes;
-    memset(&lanes, 0, sizeof lanes);
-    lanes.jp_min = firn_fx_set(FIRN_NO_JP);
-    for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
-        int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
-        particles_prefetch(pass, first + AHEAD, scheme);
-        group_to_grid(pass, first, n, scheme, order, momentum, force, &lanes);
-    }
-    finish_sums(&lanes, sums);
-    tile_add(pass->grid, FIRN_NODE_VELOCITY, block, momentum, box);
-    if (scheme != FIRN_SCHEME_APIC)
-        tile_add(pass->grid, FIRN_NODE_OLD, block, force, box);
+    out->box = tile_box(pass, block, pass->grid->order);
+    tile_clear(out->tiles.velocity, out->box);
+    if (pass->scheme != FIRN_SCHEME_APIC)
+        tile_clear(out->tiles.old, out->box);
+    memset(&out->sums, 0, sizeof out->sums);
+    out->sums.jp_min = firn_fx_set(FIRN_NO_JP);
 }
 
-void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums)
+void FIRN_KERNEL(outbound_add)(const firn_pass *pass, size_t first, int n, firn_outbound *out)
 {
     bool quadratic = pass->grid->order == 3;
     switch (pass->scheme) {
     case FIRN_SCHEME_APIC:
         if (quadratic)
-            block_to_grid(pass, block, FIRN_SCHEME_APIC, 3, sums);
+            group_to_grid(pass, first, n, FIRN_SCHEME_APIC, 3, out);
         else
-            block_to_grid(pass, block, FIRN_SCHEME_APIC, 4, sums);
+            group_to_grid(pass, first, n, FIRN_SCHEME_APIC, 4, out);
         break;
     case FIRN_SCHEME_APIC_SPLIT:
         if (quadratic)
-            block_to_grid(pass, block, FIRN_SCHEME_APIC_SPLIT, 3, sums);
+            group_to_grid(pass, first, n, FIRN_SCHEME_APIC_SPLIT, 3, out);
         else
-            block_to_grid(pass, block, FIRN_SCHEME_APIC_SPLIT, 4, sums);
+            group_to_grid(pass, first, n, FIRN_SCHEME_APIC_SPLIT, 4, out);
         break;
     case FIRN_SCHEME_FLIP:
         if (quadratic)
-            block_to_grid(pass, block, FIRN_SCHEME_FLIP, 3, sums);
+            group_to_grid(pass, first, n, FIRN_SCHEME_FLIP, 3, out);
         else
-            block_to_grid(pass, block, FIRN_SCHEME_FLIP, 4, sums);
+            group_to_grid(pass, first, n, FIRN_SCHEME_FLIP, 4, out);
         break;
     }
+}
+
+void FIRN_KERNEL(outbound_end)(const firn_pass *pass, const firn_block *block, firn_outbound *out,
+                               firn_block_sums *sums)
+{
+    finish_sums(&out->sums, sums);
+    tile_add(pass->grid, pass->velocity, block, out->tiles.velocity, out->box);
+    if (pass->scheme != FIRN_SCHEME_APIC)
+        tile_add(pass->grid, pass->old, block, out->tiles.old, out->box);
+}
+
+void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums)
+{
+    firn_outbound out;
+    block_prefetch(pass, block);
+    FIRN_KERNEL(outbound_begin)(pass, block, &out);
+    for (size_t first = block->begin; first < block->end;) {
+        int n = group_size(block, first);
+        particles_prefetch(pass, first + AHEAD);
+        FIRN_KERNEL(outbound_add)(pass, first, n, &out);
+        first += (size_t)n;
+    }
+    FIRN_KERNEL(outbound_end)(pass, block, &out, sums);
 }

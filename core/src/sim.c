@@ -12,9 +12,9 @@
 const char *firn_stage_name(int stage)
 {
     static const char *const names[] = {
-        [FIRN_STAGE_SORT] = "sort",   [FIRN_STAGE_P2G] = "p2g", [FIRN_STAGE_GRID] = "grid",
-        [FIRN_STAGE_SOLVE] = "solve", [FIRN_STAGE_G2P] = "g2p", [FIRN_STAGE_EMIT] = "emit",
-        [FIRN_STAGE_OTHER] = "other",
+        [FIRN_STAGE_SORT] = "sort",   [FIRN_STAGE_P2G] = "p2g",     [FIRN_STAGE_GRID] = "grid",
+        [FIRN_STAGE_SOLVE] = "solve", [FIRN_STAGE_G2P] = "g2p",     [FIRN_STAGE_CYCLE] = "g2p2g",
+        [FIRN_STAGE_EMIT] = "emit",   [FIRN_STAGE_OTHER] = "other",
     };
     return stage >= 0 && (size_t)stage < FIRN_COUNT(names) ? names[stage] : NULL;
 }
@@ -112,6 +112,8 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->sums,
                             &sim->limits,
                             &sim->node_limits,
+                            &sim->block_room,
+                            &sim->group_room,
                             &sim->partial,
                             &sim->asleep,
                             &sim->loud,

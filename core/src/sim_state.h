@@ -25,6 +25,7 @@ typedef enum firn_stage {
     FIRN_STAGE_GRID,
     FIRN_STAGE_SOLVE,
     FIRN_STAGE_G2P,
+    FIRN_STAGE_CYCLE,
     FIRN_STAGE_EMIT,
     FIRN_STAGE_OTHER,
     FIRN_STAGE_END,
@@ -60,7 +61,8 @@ struct firn_sim {
     firn_array new_keys; // uint64, block of each new particle
     bool must_sort;
     bool volumes_missing;
-    int since_sort; // substeps
+    int since_sort;  // substeps
+    double ahead_dt; // s, of the substep that the grid has been filled for in advance; 0: none
 
     firn_grid grid;
     firn_materials materials;
@@ -69,11 +71,13 @@ struct firn_sim {
     int source_count;
     firn_seeds seeds; // scratch of the emission
 
-    firn_array sums, limits;          // firn_block_sums, firn_block_limits of each block
-    firn_array node_limits;           // firn_node_limits of each node block
-    firn_array partial;               // double, sums over a node block in the solve
-    firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
-    firn_block_limits extremes;       // of all particles now
+    firn_array sums, limits;           // firn_block_sums, firn_block_limits of each block
+    firn_array node_limits;            // firn_node_limits of each node block
+    firn_array block_room, group_room; // float, see firn_pass
+    uint64_t room_colliders;           // that the rooms know of, a bit for each
+    firn_array partial;                // double, sums over a node block in the solve
+    firn_array cache[FIRN_CACHE_OWN];  // of the Hessian; the other channels are the sort's scratch
+    firn_block_limits extremes;        // of all particles now
 
     firn_array asleep;         // uint8 of each block: it takes no part in the substep
     firn_array loud;           // uint8 of each node block: a block there is not at rest
@@ -123,6 +127,12 @@ void firn_sim_choose_integrator(firn_sim *sim);
 /// transfer.c: the kernels over all blocks. None of these can fail.
 void firn_transfer_to_grid(firn_sim *sim, float dt);
 void firn_transfer_to_particles(firn_sim *sim, float dt);
+/// firn_transfer_to_particles, and at once firn_transfer_to_grid of a next explicit substep of
+/// next_dt, which firn_transfer_take_ahead puts in place: a third less memory to read and write.
+void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt);
+void firn_transfer_take_ahead(firn_sim *sim);
+/// Groups of lanes in all blocks at most.
+size_t firn_transfer_group_count(const firn_sim *sim);
 void firn_transfer_measure(firn_sim *sim);
 void firn_transfer_find_volumes(firn_sim *sim);
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt);

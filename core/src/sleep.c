@@ -158,7 +158,11 @@ void firn_sleep_update(firn_sim *sim, float dt)
     // What a collider that came or went has held up or pressed down lies nobody knows where.
     if (acting != sim->acting_colliders)
         wake_all(sim);
-    if (changed || acting != sim->acting_colliders)
+    if (changed || acting != sim->acting_colliders) {
         firn_sleep_arrange(sim);
+        // Those who slept have neither given their share to the grid nor seen colliders pass.
+        sim->ahead_dt = 0.0;
+        sim->room_colliders = FIRN_COLLIDERS_CHANGED;
+    }
     sim->acting_colliders = acting;
 }

@@ -3,11 +3,16 @@
 #include "sim_state.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     SORT_INTERVAL = 30, // substeps; cells lose their order and with it speed, never correctness
 };
+
+// Bounds of a substep may be passed by this factor when particles turn out faster or stiffer than
+// foreseen: they have more room than that.
+#define FORESIGHT_SLACK 1.03
 
 /// One attempt at a call of firn_sim_step.
 typedef struct attempt {
@@ -36,6 +41,7 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     sim->sorted_count = sim->particles.count;
     sim->must_sort = false;
     sim->since_sort = 0;
+    sim->ahead_dt = 0.0;
     return FIRN_OK;
 }
 
@@ -48,6 +54,9 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_array_claim(budget, &sim->limits, blocks, sizeof(firn_block_limits), error));
     FIRN_TRY(
         firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits), error));
+    FIRN_TRY(firn_array_claim(budget, &sim->block_room, blocks, sizeof(float), error));
+    FIRN_TRY(firn_array_claim(budget, &sim->group_room, firn_transfer_group_count(sim),
+                              sizeof(float), error));
     FIRN_TRY(firn_sleep_reserve(sim, error));
     if (!firn_sim_is_implicit(sim))
         return FIRN_OK;
@@ -74,6 +83,7 @@ static firn_result arrange(attempt *a, firn_error *error)
         sorting = true;
     }
     if (sorting) {
+        sim->room_colliders = FIRN_COLLIDERS_CHANGED;
         firn_transfer_measure(sim);
         firn_sleep_arrange(sim);
     }
@@ -92,14 +102,15 @@ static firn_result emit(attempt *a, firn_error *error)
     return FIRN_OK;
 }
 
-// The largest step that all bounds allow, and an even share of what is left, method.md (17).
-static double choose_dt(const attempt *a)
+// The largest step from a time on that all bounds allow, and an even share of what is left,
+// method.md (17).
+static double choose_dt(const attempt *a, double from)
 {
     const firn_sim *sim = a->sim;
     const firn_sim_def *def = &sim->def;
-    double h = def->cell_size, left = a->end - sim->time;
+    double h = def->cell_size, left = a->end - from;
     double speed = sqrt((double)sim->extremes.speed2) +
-                   (double)firn_colliders_max_speed(&sim->colliders, sim->time, a->end);
+                   (double)firn_colliders_max_speed(&sim->colliders, from, a->end);
     double dt = def->dt_max;
     if (speed * dt > def->cfl * h)
         dt = def->cfl * h / speed;
@@ -109,6 +120,25 @@ static double choose_dt(const attempt *a)
     dt = a->shrink * fmax(dt, def->dt_min);
     dt = fmin(dt, a->ceiling);
     return left / fmax(1.0, ceil(left / dt - 1e-6));
+}
+
+// What the substep after one of dt is going to be, as far as can be told; 0 when the grid cannot be
+// filled for it in advance.
+static double foresee_dt(const attempt *a, double dt)
+{
+    const firn_sim *sim = a->sim;
+    double from = sim->time + dt;
+    bool last = a->end - from <= 1e-9 * dt, sorts = sim->since_sort + 1 >= SORT_INTERVAL;
+    return getenv("NOFUSE") || last || sorts || firn_sim_is_implicit(sim) ? 0.0
+                                                                          : choose_dt(a, from);
+}
+
+// The substep that the grid has been filled for, if that is no larger than what it should be now
+// that the particles have moved.
+static double settle_dt(const attempt *a)
+{
+    double wanted = choose_dt(a, a->sim->time), ahead = a->sim->ahead_dt;
+    return ahead > 0.0 && ahead <= FORESIGHT_SLACK * wanted ? ahead : wanted;
 }
 
 static bool reject(attempt *a, const char *cause, double value)
@@ -135,7 +165,10 @@ static bool try_substep(attempt *a, float dt)
 {
     firn_sim *sim = a->sim;
     firn_colliders_prepare(&sim->colliders, sim->time, dt);
-    firn_transfer_to_grid(sim, dt);
+    if ((float)sim->ahead_dt == dt)
+        firn_transfer_take_ahead(sim);
+    else
+        firn_transfer_to_grid(sim, dt);
     count_time(a, FIRN_STAGE_P2G);
     firn_node_limits limits = firn_grid_update(sim, dt);
     count_time(a, FIRN_STAGE_GRID);
@@ -158,8 +191,12 @@ static bool try_substep(attempt *a, float dt)
 static void finish_substep(attempt *a, double dt, int rejected)
 {
     firn_sim *sim = a->sim;
-    firn_transfer_to_particles(sim, (float)dt);
-    count_time(a, FIRN_STAGE_G2P);
+    double next = foresee_dt(a, dt);
+    if (next > 0.0)
+        firn_transfer_cycle(sim, dt, next);
+    else
+        firn_transfer_to_particles(sim, (float)dt);
+    count_time(a, next > 0.0 ? FIRN_STAGE_CYCLE : FIRN_STAGE_G2P);
     // The last substep of a call ends on the time asked for, free of rounding.
     sim->time = a->end - sim->time <= dt * (1.0 + 1e-9) ? a->end : sim->time + dt;
     sim->substep++;
@@ -202,7 +239,7 @@ static firn_result substep(attempt *a, firn_error *error)
     FIRN_TRY(emit(a, error));
     FIRN_TRY(arrange(a, error));
     FIRN_TRY(check_speed(sim, error));
-    double dt = choose_dt(a);
+    double dt = settle_dt(a);
     for (int rejected = 0;; rejected++) {
         if (try_substep(a, (float)dt)) {
             finish_substep(a, dt, rejected);

@@ -13,10 +13,15 @@ typedef struct firn_tile_box {
 /// Blocks with more particles than this are taken to touch all that they can reach.
 enum { SPARSE_BLOCK = 48 };
 
+static inline bool tile_is_sparse(const firn_block *block)
+{
+    return block->end - block->begin <= SPARSE_BLOCK;
+}
+
 static inline firn_tile_box tile_box(const firn_pass *pass, const firn_block *block, int order)
 {
     int low[2] = {block->low[0], block->low[1]}, high[2] = {block->high[0] - 1, block->high[1] - 1};
-    for (int axis = 0; axis < 2 && block->end - block->begin <= SPARSE_BLOCK; axis++) {
+    for (int axis = 0; axis < 2 && tile_is_sparse(block); axis++) {
         const float *u = firn_channel_of(pass->particles, FIRN_U + axis);
         float least = u[block->begin], most = least;
         for (size_t p = block->begin; p < block->end; p++) {

@@ -16,14 +16,38 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
                   : firn_sim_is_implicit(sim) ? FIRN_SCHEME_APIC_SPLIT
                                               : FIRN_SCHEME_APIC,
         .dt = dt,
+        .velocity = FIRN_NODE_VELOCITY,
+        .old = FIRN_NODE_OLD,
         // The share is given for a reference step; it compounds like a decay, method.md (14).
         .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
     };
+    pass.block_room = sim->block_room.data;
+    pass.group_room = sim->group_room.data;
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
         pass.cache[c] = sim->cache[c].data;
     pass.cache[FIRN_CACHE_OWN] = sim->particles.scratch.data;
     pass.cache[FIRN_CACHE_OWN + 1] = sim->grid.destination.data;
     pass.cache[FIRN_CACHE_OWN + 2] = sim->grid.order_of.data;
+    return pass;
+}
+
+size_t firn_transfer_group_count(const firn_sim *sim)
+{
+    return sim->particles.count / (size_t)sim->kernels->lanes + sim->grid.block_count + 1;
+}
+
+// A pass that moves particles. What was found about colliders that have come or gone is void.
+static firn_pass moving_pass(firn_sim *sim, float dt)
+{
+    bool moving;
+    uint64_t acting = firn_colliders_acting(&sim->colliders, &moving);
+    if (acting != sim->room_colliders) {
+        memset(sim->block_room.data, 0, sim->grid.block_count * sizeof(float));
+        memset(sim->group_room.data, 0, firn_transfer_group_count(sim) * sizeof(float));
+        sim->room_colliders = acting;
+    }
+    firn_pass pass = firn_sim_pass(sim, dt);
+    pass.surface_way = firn_colliders_way(&sim->colliders);
     return pass;
 }
 
@@ -34,6 +58,13 @@ static void clear_field(firn_sim *sim, firn_node_field field)
     for (size_t b = 0; b < count; b++)
         if (!firn_sim_is_idle(sim, b))
             memset(firn_grid_nodes(&sim->grid, field, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
+}
+
+static void clear_target(firn_sim *sim, const firn_pass *pass)
+{
+    clear_field(sim, pass->velocity);
+    if (pass->scheme != FIRN_SCHEME_APIC)
+        clear_field(sim, pass->old);
 }
 
 static void add_sums(firn_sim *sim)
@@ -81,12 +112,11 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
     const firn_block *blocks = firn_grid_blocks(grid);
     const uint32_t *list = grid->color_blocks.data;
     firn_block_sums *sums = sim->sums.data;
-    clear_field(sim, FIRN_NODE_VELOCITY);
-    if (pass.scheme != FIRN_SCHEME_APIC)
-        clear_field(sim, FIRN_NODE_OLD);
+    clear_target(sim, &pass);
+    sim->ahead_dt = 0.0;
     for (int color = 0; color < grid->color_count; color++) {
         size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
-#pragma omp parallel for schedule(dynamic, 2) num_threads(sim->thread_count)
+#pragma omp parallel for schedule(guided) num_threads(sim->thread_count)
         for (size_t i = begin; i < end; i++) {
             if (sim->since_sort > 0 && firn_sim_sleeps(sim, list[i]))
                 continue;
@@ -110,33 +140,76 @@ static void add_limits(firn_sim *sim)
     sim->extremes = all;
 }
 
-static void for_limits(firn_sim *sim, float dt, bool all,
+static void for_limits(firn_sim *sim, const firn_pass *pass, bool all,
                        void (*kernel)(const firn_pass *, const firn_block *, firn_block_limits *))
 {
-    firn_pass pass = firn_sim_pass(sim, dt);
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     firn_block_limits *limits = sim->limits.data;
     size_t count = sim->grid.block_count;
-#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
+// Threads work far from each other: a thread that fetches ahead must not take lines that another
+// one writes.
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         if (all || !firn_sim_sleeps(sim, b))
-            kernel(&pass, &blocks[b], &limits[b]);
+            kernel(pass, &blocks[b], &limits[b]);
     add_limits(sim);
 }
 
 void firn_transfer_to_particles(firn_sim *sim, float dt)
 {
-    for_limits(sim, dt, false, sim->kernels->to_particles);
+    firn_pass pass = moving_pass(sim, dt);
+    for_limits(sim, &pass, false, sim->kernels->to_particles);
 }
 
-void firn_transfer_measure(firn_sim *sim) { for_limits(sim, 0.0f, true, sim->kernels->measure); }
+void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
+{
+    firn_grid *grid = &sim->grid;
+    firn_pass pass = moving_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
+    next.velocity = FIRN_NODE_NEXT;
+    next.old = FIRN_NODE_NEXT_OLD;
+    const firn_block *blocks = firn_grid_blocks(grid);
+    const uint32_t *list = grid->color_blocks.data;
+    firn_block_sums *sums = sim->sums.data;
+    firn_block_limits *limits = sim->limits.data;
+    clear_target(sim, &next);
+    for (int color = 0; color < grid->color_count; color++) {
+        size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
+#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
+        for (size_t i = begin; i < end; i++) {
+            if (firn_sim_sleeps(sim, list[i]))
+                continue;
+            prefetch_block(&sim->particles, &blocks[list[i + 1 < end ? i + 1 : i]]);
+            sim->kernels->cycle(&pass, &next, &blocks[list[i]], &limits[list[i]], &sums[list[i]]);
+        }
+    }
+    add_limits(sim);
+    sim->ahead_dt = next_dt;
+}
+
+void firn_transfer_take_ahead(firn_sim *sim)
+{
+    firn_array *field = sim->grid.field;
+    firn_array velocity = field[FIRN_NODE_VELOCITY], old = field[FIRN_NODE_OLD];
+    field[FIRN_NODE_VELOCITY] = field[FIRN_NODE_NEXT];
+    field[FIRN_NODE_NEXT] = velocity;
+    field[FIRN_NODE_OLD] = field[FIRN_NODE_NEXT_OLD];
+    field[FIRN_NODE_NEXT_OLD] = old;
+    sim->ahead_dt = 0.0;
+    add_sums(sim);
+}
+
+void firn_transfer_measure(firn_sim *sim)
+{
+    firn_pass pass = firn_sim_pass(sim, 0.0f);
+    for_limits(sim, &pass, true, sim->kernels->measure);
+}
 
 static void for_blocks(firn_sim *sim, const firn_pass *pass,
                        void (*kernel)(const firn_pass *, const firn_block *))
 {
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     size_t count = sim->grid.block_count;
-#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         kernel(pass, &blocks[b]);
 }
