@@ -29,17 +29,31 @@ typedef struct firn_outbound {
     firn_lane_sums sums;
 } firn_outbound;
 
-/// Brings the first particles of a block near.
-FIRN_INLINE void block_prefetch(const firn_pass *pass, const firn_block *block)
+/// A group of particles. Lanes past its end have no mass and no volume.
+typedef struct firn_state {
+    size_t first;
+    int n;
+    firn_fx3 u, v;
+    firn_fm3 f, c; // c with APIC only
+    firn_fx jp, mass, volume;
+    firn_snow_moduli moduli;
+    firn_fx wave2; // (m/s)^2, (lambda + 2 mu) / rho of the hardened snow, method.md (17)
+} firn_state;
+
+/// What follows from J_P and what never changes. In the wave speed changes of volume cancel.
+FIRN_INLINE void state_harden(const firn_pass *pass, firn_state *s)
 {
-    for (size_t first = block->begin; first < block->begin + AHEAD; first += FIRN_LANES)
-        particles_prefetch(pass, first);
+    s->mass = channel_load(pass, FIRN_MASS, s->first, s->n, 0.0f);
+    s->volume = channel_load(pass, FIRN_VOLUME, s->first, s->n, 0.0f);
+    s->moduli = moduli_of(pass, s->first, s->n, s->jp);
+    s->wave2 = firn_fx_ratio((s->moduli.lambda + 2.0f * s->moduli.mu) * s->volume,
+                             firn_fx_max(firn_fx_set(1e-30f), s->mass));
 }
 
 void FIRN_KERNEL(outbound_begin)(const firn_pass *pass, const firn_block *block,
                                  firn_outbound *out);
 /// Adds a group to the tiles.
-void FIRN_KERNEL(outbound_add)(const firn_pass *pass, size_t first, int n, firn_outbound *out);
+void FIRN_KERNEL(outbound_add)(const firn_pass *pass, const firn_state *state, firn_outbound *out);
 /// Adds the tiles to the grid.
 void FIRN_KERNEL(outbound_end)(const firn_pass *pass, const firn_block *block, firn_outbound *out,
                                firn_block_sums *sums);

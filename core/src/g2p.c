@@ -1,32 +1,20 @@
 /// Grid to particles: velocities, deformation, contact and positions, method.md (11)-(16).
 #include "exchange.h"
 
-/// What the limits need to know of a group.
-typedef struct firn_group {
-    firn_fx3 u, v;
-    firn_fx jp;
-} firn_group;
-
-static inline void widen(firn_lane_limits *limits, const firn_pass *pass, size_t first, int n,
-                         const firn_group *group)
+static inline void widen(firn_lane_limits *limits, const firn_state *s)
 {
-    firn_fx3 u = group->u, v = group->v;
-    if (n < FIRN_LANES) {
+    firn_fx3 u = s->u, v = s->v;
+    if (s->n < FIRN_LANES) {
         // Lanes past the end stand where the first one does.
         firn_fx3 first_u = {firn_fx_set(u.x[0]), firn_fx_set(u.y[0]), firn_fx_set(u.z[0])};
-        u = firn_fx3_select(lanes_below(n), u, first_u);
+        u = firn_fx3_select(lanes_below(s->n), u, first_u);
     }
-    firn_snow_moduli moduli = moduli_of(pass, first, n, group->jp);
-    firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 1.0f);
-    firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
     // A velocity or place that is no number counts as infinitely fast: comparisons would lose it.
-    firn_fx speed2 = v.x * v.x + v.y * v.y + v.z * v.z;
+    firn_fx speed2 = firn_fx3_dot(v, v);
     firn_fx size2 = speed2 + (u.x * u.x + u.y * u.y + u.z * u.z);
     speed2 = firn_fx_select(size2 < INFINITY, speed2, firn_fx_set(INFINITY));
-    // c^2 = (lambda + 2 mu) / rho of the hardened snow, method.md (17); volume changes cancel.
-    firn_fx wave2 = (moduli.lambda + 2.0f * moduli.mu) * volume / mass;
     limits->speed2 = firn_fx_max(limits->speed2, speed2);
-    limits->wave2 = firn_fx_max(limits->wave2, wave2);
+    limits->wave2 = firn_fx_max(limits->wave2, s->wave2);
     limits->low.x = firn_fx_min(limits->low.x, u.x);
     limits->low.y = firn_fx_min(limits->low.y, u.y);
     limits->low.z = firn_fx_min(limits->low.z, u.z);
@@ -61,32 +49,35 @@ void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_b
     firn_lane_limits lanes = no_limits();
     for (size_t first = block->begin; first < block->end;) {
         int n = group_size(block, first);
-        const firn_group group = {vector_load(pass, FIRN_U, first, n),
-                                  vector_load(pass, FIRN_V, first, n),
-                                  channel_load(pass, FIRN_JP, first, n, 1.0f)};
-        widen(&lanes, pass, first, n, &group);
+        firn_state s = {.first = first,
+                        .n = n,
+                        .u = vector_load(pass, FIRN_U, first, n),
+                        .v = vector_load(pass, FIRN_V, first, n),
+                        .jp = channel_load(pass, FIRN_JP, first, n, 1.0f)};
+        state_harden(pass, &s);
+        widen(&lanes, &s);
         first += (size_t)n;
     }
     *limits = finish_limits(&lanes, block);
 }
 
-// F_E and J_P, method.md (12) and (13); gives the new J_P.
-FIRN_INLINE firn_fx update_deformation(const firn_pass *pass, size_t first, int n,
-                                       firn_fm3 gradient)
+// F_E and J_P, method.md (12) and (13).
+FIRN_INLINE void update_deformation(const firn_pass *pass, firn_state *s, firn_fm3 gradient)
 {
     const firn_materials *m = pass->materials;
+    size_t first = s->first;
+    int n = s->n;
     firn_snow_limits limits = {1.0f - material_load(pass, m->compression, first, n),
                                1.0f + material_load(pass, m->stretch, first, n),
                                material_load(pass, m->jp_min, first, n),
                                material_load(pass, m->jp_max, first, n)};
-    firn_fm3 f = matrix_load(pass, FIRN_F, first, n, 1.0f);
-    firn_fx jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
-    firn_fm3 change = firn_fm3_mul(firn_fm3_scale(firn_fx_set(pass->dt), gradient), f);
-    f = firn_fm3_add(f, change);
-    firn_snow_return_map(&f, &jp, &limits);
-    matrix_store(pass, FIRN_F, first, n, f);
-    lanes_store(firn_channel_of(pass->particles, FIRN_JP) + first, jp, n);
-    return jp;
+    s->f = matrix_load(pass, FIRN_F, first, n, 1.0f);
+    s->jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
+    firn_fm3 change = firn_fm3_mul(firn_fm3_scale(firn_fx_set(pass->dt), gradient), s->f);
+    s->f = firn_fm3_add(s->f, change);
+    firn_snow_return_map(&s->f, &s->jp, &limits);
+    matrix_store(pass, FIRN_F, first, n, s->f);
+    lanes_store(firn_channel_of(pass->particles, FIRN_JP) + first, s->jp, n);
 }
 
 // The blend of FLIP and PIC, method.md (14).
@@ -106,48 +97,49 @@ FIRN_INLINE void store_vector(const firn_pass *pass, int channel, size_t first, 
 }
 
 // Moves a group with its velocities, method.md (16).
-FIRN_INLINE void move_group(const firn_pass *pass, size_t first, int n, firn_group *group,
-                            firn_lane_limits *limits)
+FIRN_INLINE void move_group(const firn_pass *pass, firn_state *s)
 {
     firn_fx cells = firn_fx_set(pass->dt / pass->grid->cell_size);
-    group->u = firn_fx3_add_scaled(group->u, cells, group->v);
-    store_vector(pass, FIRN_U, first, n, group->u);
-    widen(limits, pass, first, n, group);
+    s->u = firn_fx3_add_scaled(s->u, cells, s->v);
+    store_vector(pass, FIRN_U, s->first, s->n, s->u);
 }
 
-FIRN_INLINE firn_group group_to_particles(const firn_pass *pass, size_t first, int n,
-                                          firn_scheme scheme, int order, const firn_tiles *in)
+FIRN_INLINE void group_to_particles(const firn_pass *pass, firn_state *s, firn_scheme scheme,
+                                    int order, const firn_tiles *in)
 {
     const firn_slopes slopes =
         scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
     _Alignas(64) firn_stencils st;
     _Alignas(64) firn_lines lines;
-    firn_group group = {.u = vector_load(pass, FIRN_U, first, n)};
-    make_stencils(&st, group.u, order, slopes, 1.0f / pass->grid->cell_size);
-    gather_group(in->velocity, &st, n, order, slopes, &lines);
+    s->u = vector_load(pass, FIRN_U, s->first, s->n);
+    make_stencils(&st, s->u, order, slopes, 1.0f / pass->grid->cell_size);
+    gather_group(in->velocity, &st, s->n, order, slopes, &lines);
     firn_sample sample = sample_of(&lines, &st, order, slopes);
-    group.v = sample.value;
+    s->v = sample.value;
     if (scheme == FIRN_SCHEME_FLIP) {
         make_products(&st, order);
-        gather_values(in->old, &st, n, order, &lines);
-        group.v = blend(pass, first, n, sample.value, value_of(&lines, &st, order));
+        gather_values(in->old, &st, s->n, order, &lines);
+        s->v = blend(pass, s->first, s->n, sample.value, value_of(&lines, &st, order));
     } else {
-        matrix_store(pass, FIRN_C, first, n, sample.gradient);
+        s->c = sample.gradient;
+        matrix_store(pass, FIRN_C, s->first, s->n, s->c);
     }
-    group.jp = update_deformation(pass, first, n, sample.gradient);
-    store_vector(pass, FIRN_V, first, n, group.v);
-    return group;
+    update_deformation(pass, s, sample.gradient);
+    store_vector(pass, FIRN_V, s->first, s->n, s->v);
+    state_harden(pass, s);
 }
 
-FIRN_INLINE firn_group any_to_particles(const firn_pass *pass, size_t first, int n,
-                                        const firn_tiles *in)
+FIRN_INLINE void any_to_particles(const firn_pass *pass, firn_state *s, const firn_tiles *in)
 {
     bool quadratic = pass->grid->order == 3;
-    if (pass->scheme == FIRN_SCHEME_FLIP)
-        return quadratic ? group_to_particles(pass, first, n, FIRN_SCHEME_FLIP, 3, in)
-                         : group_to_particles(pass, first, n, FIRN_SCHEME_FLIP, 4, in);
-    return quadratic ? group_to_particles(pass, first, n, FIRN_SCHEME_APIC, 3, in)
-                     : group_to_particles(pass, first, n, FIRN_SCHEME_APIC, 4, in);
+    if (pass->scheme == FIRN_SCHEME_FLIP && quadratic)
+        group_to_particles(pass, s, FIRN_SCHEME_FLIP, 3, in);
+    else if (pass->scheme == FIRN_SCHEME_FLIP)
+        group_to_particles(pass, s, FIRN_SCHEME_FLIP, 4, in);
+    else if (quadratic)
+        group_to_particles(pass, s, FIRN_SCHEME_APIC, 3, in);
+    else
+        group_to_particles(pass, s, FIRN_SCHEME_APIC, 4, in);
 }
 
 // Whether the kernels of all n particles of a group lie in the tile of their block.
@@ -160,25 +152,24 @@ static inline bool in_reach(const firn_block *block, firn_fx3 u, int n)
 }
 
 // Lets a group meet the colliders.
-FIRN_INLINE void touch(const firn_pass *pass, const firn_block *block, size_t first, int n,
-                       firn_group *group)
+FIRN_INLINE void touch(const firn_pass *pass, const firn_block *block, firn_state *s)
 {
-    firn_fx3 v = firn_fx3_select(lanes_below(n), group->v, (firn_fx3){{0}, {0}, {0}});
+    firn_fx3 v = firn_fx3_select(lanes_below(s->n), s->v, (firn_fx3){{0}, {0}, {0}});
     float speed = sqrtf(firn_fx_max_lane(firn_fx3_dot(v, v)));
-    if (!FIRN_KERNEL(touch_group)(pass, block, first, n, speed))
+    if (!FIRN_KERNEL(touch_group)(pass, block, s->first, s->n, speed))
         return;
-    group->u = vector_load(pass, FIRN_U, first, n);
-    group->v = vector_load(pass, FIRN_V, first, n);
+    s->u = vector_load(pass, FIRN_U, s->first, s->n);
+    s->v = vector_load(pass, FIRN_V, s->first, s->n);
 }
 
 // Moves a block. When out is not NULL, groups go on to the grid of the next substep as long as they
 // are at hand, except for what drifted out of the tile: that makes a sort necessary, and what was
 // scattered here will not be used.
 static firn_block_limits block_to_particles(const firn_pass *pass, const firn_block *block,
-                                            const firn_pass *next, firn_outbound *out)
+                                            const firn_block *following, const firn_pass *next,
+                                            firn_outbound *out)
 {
     firn_tiles tiles;
-    block_prefetch(pass, block);
     firn_tile_box box = tile_box(pass, block, pass->grid->order);
     tile_load(pass->grid, pass->velocity, block, tiles.velocity, box);
     if (pass->scheme == FIRN_SCHEME_FLIP)
@@ -186,38 +177,42 @@ static firn_block_limits block_to_particles(const firn_pass *pass, const firn_bl
     bool contact = FIRN_KERNEL(is_near_colliders)(pass, block);
     firn_lane_limits limits = no_limits();
     for (size_t first = block->begin; first < block->end;) {
-        int n = group_size(block, first);
-        particles_prefetch(pass, first + AHEAD);
-        firn_group group = any_to_particles(pass, first, n, &tiles);
+        firn_state s;
+        s.first = first;
+        s.n = group_size(block, first);
+        first += (size_t)s.n;
+        particles_prefetch(pass, block, following, s.first);
+        any_to_particles(pass, &s, &tiles);
         if (contact)
-            touch(pass, block, first, n, &group);
-        move_group(pass, first, n, &group, &limits);
-        if (out != NULL && in_reach(block, group.u, n))
-            FIRN_KERNEL(outbound_add)(next, first, n, out);
-        first += (size_t)n;
+            touch(pass, block, &s);
+        move_group(pass, &s);
+        widen(&limits, &s);
+        if (out != NULL && in_reach(block, s.u, s.n))
+            FIRN_KERNEL(outbound_add)(next, &s, out);
     }
     return finish_limits(&limits, block);
 }
 
 void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
-                               firn_block_limits *limits)
+                               const firn_block *following, firn_block_limits *limits)
 {
-    *limits = block_to_particles(pass, block, NULL, NULL);
+    *limits = block_to_particles(pass, block, following, NULL, NULL);
 }
 
 void FIRN_KERNEL(cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
-                        firn_block_limits *limits, firn_block_sums *sums)
+                        const firn_block *following, firn_block_limits *limits,
+                        firn_block_sums *sums)
 {
     // The tile of a few particles depends on where they end.
     if (tile_is_sparse(block)) {
-        *limits = block_to_particles(pass, block, NULL, NULL);
+        *limits = block_to_particles(pass, block, following, NULL, NULL);
         if (limits->low >= 0.0f && limits->high < 0.0f && limits->speed2 < INFINITY)
-            FIRN_KERNEL(to_grid)(next, block, sums);
+            FIRN_KERNEL(to_grid)(next, block, following, sums);
         return;
     }
     firn_outbound out;
     FIRN_KERNEL(outbound_begin)(next, block, &out);
-    *limits = block_to_particles(pass, block, next, &out);
+    *limits = block_to_particles(pass, block, following, next, &out);
     FIRN_KERNEL(outbound_end)(next, block, &out, sums);
 }
 

@@ -8,11 +8,13 @@
 #define FIRN_NAME(stem, isa) FIRN_JOIN(firn_##stem##_, isa)
 #define FIRN_KERNEL(stem) FIRN_NAME(stem, FIRN_ISA)
 
-void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
+void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block,
+                          const firn_block *following, firn_block_sums *sums);
 void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
-                               firn_block_limits *limits);
+                               const firn_block *following, firn_block_limits *limits);
 void FIRN_KERNEL(cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
-                        firn_block_limits *limits, firn_block_sums *sums);
+                        const firn_block *following, firn_block_limits *limits,
+                        firn_block_sums *sums);
 void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block,
                           firn_block_limits *limits);
 void FIRN_KERNEL(find_volumes)(const firn_pass *pass, const firn_block *block);

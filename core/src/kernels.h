@@ -68,20 +68,24 @@ typedef struct firn_block_limits {
     float low, high; // cells, of the positions past the low and the high end of the block's reach
 } firn_block_limits;
 
+/// following is the block that comes next, or the same again: its particles are fetched while the
+/// last ones of this block are at work.
 typedef struct firn_kernels {
     const char *isa;
     int lanes;
     bool (*supported)(void);
     /// Adds mass, momentum and force of a block's particles to the nodes; blocks of one color may
     /// run at the same time.
-    void (*to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums);
+    void (*to_grid)(const firn_pass *pass, const firn_block *block, const firn_block *following,
+                    firn_block_sums *sums);
     /// Moves a block's particles with the new node velocities, method.md (11)-(16).
-    void (*to_particles)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
+    void (*to_particles)(const firn_pass *pass, const firn_block *block,
+                         const firn_block *following, firn_block_limits *limits);
     /// to_particles, and to_grid of the next substep while the particles are at hand. Where
     /// positions past the reach of the block come out, the grid has not received all and must not
     /// be used.
     void (*cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
-                  firn_block_limits *limits, firn_block_sums *sums);
+                  const firn_block *following, firn_block_limits *limits, firn_block_sums *sums);
     /// The limits without moving anything.
     void (*measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
     /// Finds the volume of particles that have none from the mass on the nodes, method.md (23).

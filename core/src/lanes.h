@@ -33,12 +33,17 @@ enum {
     AHEAD = 2 * LINE, // particles between those at work and those being fetched
 };
 
-/// Brings the particles from first on near the processor, as far as a line of each channel goes:
-/// there are more streams than its own prefetching follows.
-FIRN_INLINE void particles_prefetch(const firn_pass *pass, size_t first)
+/// Brings particles near the processor, as far as a line of each channel goes, those that are going
+/// to be at work AHEAD particles after first: in the block or in the one that follows. There are
+/// more streams than the processor's own prefetching follows.
+FIRN_INLINE void particles_prefetch(const firn_pass *pass, const firn_block *block,
+                                    const firn_block *following, size_t first)
 {
     if (FIRN_LANES < LINE && first % LINE >= FIRN_LANES)
         return;
+    first += AHEAD;
+    if (first >= block->end)
+        first = first - block->end + following->begin;
     for (int c = FIRN_U; c < FIRN_ID; c++)
         __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
     for (int c = FIRN_C; pass->scheme != FIRN_SCHEME_FLIP && c < FIRN_CHANNEL_MAX; c++)

@@ -80,10 +80,10 @@ static inline firn_fx3 firn_snow_eigenvalues(firn_fs3 b)
     firn_fx mean = (1.0f / 3.0f) * firn_fs3_trace(b);
     firn_fs3 d = firn_fs3_add_scalar(b, -mean);
     firn_fx p2 = (1.0f / 6.0f) * firn_fs3_norm2(d);
-    firn_fx p = firn_fx_sqrt(p2);
+    firn_fx p = firn_fx_root(p2);
     firn_fx least = firn_fx_set(1e-30f);
-    firn_fx r = 0.5f * firn_fs3_det(d) / firn_fx_max(least, p2 * p);
-    firn_fx cosine = firn_fx_sqrt(0.5f + 0.5f * firn_fx_min(firn_fx_set(1.0f), firn_fx_abs(r)));
+    firn_fx r = firn_fx_ratio(0.5f * firn_fs3_det(d), firn_fx_max(least, p2 * p));
+    firn_fx cosine = firn_fx_root(0.5f + 0.5f * firn_fx_min(firn_fx_set(1.0f), firn_fx_abs(r)));
     firn_fx alone = firn_fx_copysign(p * firn_snow_trisect(cosine), r);
 
     // d - middle has the eigenvalues far, half and -half.
@@ -92,9 +92,9 @@ static inline firn_fx3 firn_snow_eigenvalues(firn_fs3 b)
     firn_fx half2 = 3.0f * p2 - 0.75f * (alone * alone);
     firn_fs3 m = firn_fs3_add_scalar(d, -middle);
     firn_fs3 lone = firn_fs3_add_scalar(firn_fs3_mul_commuting(m, m), -half2);
-    firn_fx scale = far / firn_fx_max(least, far * far - half2);
+    firn_fx scale = firn_fx_ratio(far, firn_fx_max(least, far * far - half2));
     firn_fs3 rest = firn_fs3_add_scaled(m, -scale, lone);
-    firn_fx half = firn_fx_sqrt(0.5f * firn_fs3_norm2(rest));
+    firn_fx half = firn_fx_root(0.5f * firn_fs3_norm2(rest));
 
     alone += mean;
     firn_fx high = mean + (middle + half);
@@ -107,9 +107,9 @@ static inline firn_fx3 firn_snow_eigenvalues(firn_fs3 b)
 static inline firn_fx3 firn_snow_stretches(firn_fx3 l, firn_fx det)
 {
     firn_fx zero = {0};
-    return (firn_fx3){firn_fx_sqrt(firn_fx_max(zero, 1.0f + l.x)),
-                      firn_fx_sqrt(firn_fx_max(zero, 1.0f + l.y)),
-                      firn_fx_copysign(firn_fx_sqrt(firn_fx_max(zero, 1.0f + l.z)), det)};
+    return (firn_fx3){firn_fx_root(firn_fx_max(zero, 1.0f + l.x)),
+                      firn_fx_root(firn_fx_max(zero, 1.0f + l.y)),
+                      firn_fx_copysign(firn_fx_root(firn_fx_max(zero, 1.0f + l.z)), det)};
 }
 
 /// c0 I + c1 (B - l.x) + c2 (B - l.x)(B - l.y): the matrix function with these divided differences.
@@ -266,7 +266,8 @@ static inline firn_fm3 firn_snow_clamp(firn_fm3 f, firn_fs3 b, firn_fx3 l,
     // h(s) - 1 = clamp(s) / s - 1, with one division for three; equal s give equal h to the last
     // bit.
     firn_fx3 s = firn_snow_stretches(l, firn_fx_set(1.0f));
-    firn_fx over = 1.0f / (s.x * s.y * s.z);
+    firn_fx one = firn_fx_set(1.0f);
+    firn_fx over = firn_fx_ratio(one, s.x * s.y * s.z);
     firn_fx hx = (firn_fx_clamp(s.x, limits->low, limits->high) - s.x) * (over * (s.y * s.z));
     firn_fx hy = (firn_fx_clamp(s.y, limits->low, limits->high) - s.y) * (over * (s.z * s.x));
     firn_fx hz = (firn_fx_clamp(s.z, limits->low, limits->high) - s.z) * (over * (s.x * s.y));
@@ -277,7 +278,7 @@ static inline firn_fm3 firn_snow_clamp(firn_fm3 f, firn_fs3 b, firn_fx3 l,
     firn_fx xy = firn_fx_max(least, l.x - l.y);
     firn_fx yz = firn_fx_max(least, l.y - l.z);
     firn_fx xz = firn_fx_max(least, l.x - l.z);
-    over = 1.0f / (xy * yz * xz);
+    over = firn_fx_ratio(one, xy * yz * xz);
     firn_fx slope_xy = (hx - hy) * (over * yz * xz);
     firn_fx slope_yz = (hy - hz) * (over * xy * xz);
     firn_fx3 c = {hx, slope_xy, (slope_xy - slope_yz) * (over * xy * yz)};
@@ -340,7 +341,7 @@ FIRN_INLINE void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_
         return;
 
     firn_fm3 clamped = firn_snow_clamp(*f, b, l, limits);
-    firn_fx ratio = det / firn_fm3_det(clamped);
+    firn_fx ratio = firn_fx_ratio(det, firn_fm3_det(clamped));
     if (!firn_ix_all(moderate)) {
         firn_snow_return extreme = firn_snow_clamp_svd(*f, limits);
         clamped = firn_fm3_select(moderate, clamped, extreme.f);

@@ -2,34 +2,29 @@
 #include "exchange.h"
 
 // What resists the rate of deformation in the explicit step, method.md (24).
-FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, size_t first, int n,
-                                     firn_snow_moduli moduli, firn_fx volume)
+FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, const firn_state *s)
 {
     float h = pass->grid->cell_size;
-    firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
-    firn_fx stiffness =
-        firn_fx_max(firn_fx_set(1e-30f), (moduli.lambda + 2.0f * moduli.mu) * volume);
-    firn_fx time = firn_snow_damping(material_load(pass, pass->materials->damping, first, n),
-                                     h * h * mass / stiffness, pass->dt);
-    firn_fm3 gradient = matrix_load(pass, FIRN_C, first, n, 0.0f);
-    return firn_snow_viscous_stress(&gradient, moduli, time);
+    firn_fx transit2 =
+        firn_fx_ratio(firn_fx_set(h * h), firn_fx_max(firn_fx_set(1e-30f), s->wave2));
+    firn_fx time = firn_snow_damping(material_load(pass, pass->materials->damping, s->first, s->n),
+                                     transit2, pass->dt);
+    return firn_snow_viscous_stress(&s->c, s->moduli, time);
 }
 
 // Stress of the group, method.md (10), and its share in the sums.
-FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
+FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, const firn_state *s, firn_scheme scheme,
                                   firn_lane_sums *sums)
 {
-    firn_fx jp = channel_load(pass, FIRN_JP, first, n, 0.0f);
-    firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
-    firn_snow_moduli moduli = moduli_of(pass, first, n, jp);
-    firn_fs3 strain = firn_snow_strain(matrix_load(pass, FIRN_F, first, n, 1.0f));
-    sums->elastic += volume * firn_snow_energy(strain, moduli);
-    sums->jp += jp;
-    sums->jp_min = firn_fx_min(sums->jp_min, channel_load(pass, FIRN_JP, first, n, FIRN_NO_JP));
-    firn_fs3 stress = firn_snow_stress(strain, moduli);
+    firn_ix there = lanes_below(s->n);
+    firn_fs3 strain = firn_snow_strain(s->f);
+    sums->elastic += s->volume * firn_snow_energy(strain, s->moduli);
+    sums->jp += firn_fx_select(there, s->jp, firn_fx_set(0.0f));
+    sums->jp_min = firn_fx_min(sums->jp_min, firn_fx_select(there, s->jp, firn_fx_set(FIRN_NO_JP)));
+    firn_fs3 stress = firn_snow_stress(strain, s->moduli);
     if (scheme == FIRN_SCHEME_APIC)
-        stress = firn_fs3_add(stress, group_viscosity(pass, first, n, moduli, volume));
-    return firn_fm3_from_fs3(firn_fs3_scale(volume, stress));
+        stress = firn_fs3_add(stress, group_viscosity(pass, s));
+    return firn_fm3_from_fs3(firn_fs3_scale(s->volume, stress));
 }
 
 FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_lane_sums *sums)
@@ -54,15 +49,13 @@ static void finish_sums(const firn_lane_sums *lanes, firn_block_sums *sums)
 
 // Momentum and mass of the group, and what goes with the slopes: the affine momentum, and in the
 // explicit step the impulse of the stress, method.md (5)-(7).
-FIRN_INLINE firn_fm3 affine_momentum(const firn_pass *pass, size_t first, int n, int order,
-                                     firn_fx mass)
+FIRN_INLINE firn_fm3 affine_momentum(const firn_pass *pass, const firn_state *s, int order)
 {
     float h = pass->grid->cell_size;
-    firn_fx inertia = mass * (h * h / (order == 3 ? 4.0f : 3.0f));
-    return firn_fm3_scale(inertia, matrix_load(pass, FIRN_C, first, n, 0.0f));
+    return firn_fm3_scale(s->mass * (h * h / (order == 3 ? 4.0f : 3.0f)), s->c);
 }
 
-FIRN_INLINE void group_to_grid(const firn_pass *pass, size_t first, int n, firn_scheme scheme,
+FIRN_INLINE void group_to_grid(const firn_pass *pass, const firn_state *s, firn_scheme scheme,
                                int order, firn_outbound *out)
 {
     const firn_slopes slopes =
@@ -71,25 +64,23 @@ FIRN_INLINE void group_to_grid(const firn_pass *pass, size_t first, int n, firn_
     const firn_scatter slanted = scheme == FIRN_SCHEME_FLIP ? SCATTER_GRADIENTS : SCATTER_MOMENTS;
     _Alignas(64) firn_stencils st;
     _Alignas(64) firn_columns columns;
-    firn_fx3 u = vector_load(pass, FIRN_U, first, n), v = vector_load(pass, FIRN_V, first, n);
-    firn_fx mass = channel_load(pass, FIRN_MASS, first, n, 0.0f);
-    firn_fm3 stress = group_stress(pass, first, n, scheme, &out->sums);
-    group_sums(mass, u, v, &out->sums);
-    make_stencils(&st, u, order, slopes, 1.0f / pass->grid->cell_size);
+    firn_fm3 stress = group_stress(pass, s, scheme, &out->sums);
+    group_sums(s->mass, s->u, s->v, &out->sums);
+    make_stencils(&st, s->u, order, slopes, 1.0f / pass->grid->cell_size);
     make_scatter(&st, order, slopes);
     firn_fm3 affine = {{{0}}};
     if (scheme != FIRN_SCHEME_FLIP)
-        affine = affine_momentum(pass, first, n, order, mass);
+        affine = affine_momentum(pass, s, order);
     if (scheme == FIRN_SCHEME_APIC)
         affine = firn_fm3_add(affine, firn_fm3_scale(firn_fx_set(-pass->dt), stress));
-    columns_from_lanes(&columns, &st, slopes, firn_fx3_scale(mass, v), mass, affine);
-    scatter_group(out->tiles.velocity, &st, &columns, n, order, flat);
+    columns_from_lanes(&columns, &st, slopes, firn_fx3_scale(s->mass, s->v), s->mass, affine);
+    scatter_group(out->tiles.velocity, &st, &columns, s->n, order, flat);
     if (scheme == FIRN_SCHEME_APIC)
         return;
     firn_fx zero = {0};
     columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero,
                        firn_fm3_scale(firn_fx_set(-1.0f), stress));
-    scatter_group(out->tiles.old, &st, &columns, n, order, slanted);
+    scatter_group(out->tiles.old, &st, &columns, s->n, order, slanted);
 }
 
 void FIRN_KERNEL(outbound_begin)(const firn_pass *pass, const firn_block *block, firn_outbound *out)
@@ -102,27 +93,27 @@ void FIRN_KERNEL(outbound_begin)(const firn_pass *pass, const firn_block *block,
     out->sums.jp_min = firn_fx_set(FIRN_NO_JP);
 }
 
-void FIRN_KERNEL(outbound_add)(const firn_pass *pass, size_t first, int n, firn_outbound *out)
+void FIRN_KERNEL(outbound_add)(const firn_pass *pass, const firn_state *state, firn_outbound *out)
 {
     bool quadratic = pass->grid->order == 3;
     switch (pass->scheme) {
     case FIRN_SCHEME_APIC:
         if (quadratic)
-            group_to_grid(pass, first, n, FIRN_SCHEME_APIC, 3, out);
+            group_to_grid(pass, state, FIRN_SCHEME_APIC, 3, out);
         else
-            group_to_grid(pass, first, n, FIRN_SCHEME_APIC, 4, out);
+            group_to_grid(pass, state, FIRN_SCHEME_APIC, 4, out);
         break;
     case FIRN_SCHEME_APIC_SPLIT:
         if (quadratic)
-            group_to_grid(pass, first, n, FIRN_SCHEME_APIC_SPLIT, 3, out);
+            group_to_grid(pass, state, FIRN_SCHEME_APIC_SPLIT, 3, out);
         else
-            group_to_grid(pass, first, n, FIRN_SCHEME_APIC_SPLIT, 4, out);
+            group_to_grid(pass, state, FIRN_SCHEME_APIC_SPLIT, 4, out);
         break;
     case FIRN_SCHEME_FLIP:
         if (quadratic)
-            group_to_grid(pass, first, n, FIRN_SCHEME_FLIP, 3, out);
+            group_to_grid(pass, state, FIRN_SCHEME_FLIP, 3, out);
         else
-            group_to_grid(pass, first, n, FIRN_SCHEME_FLIP, 4, out);
+            group_to_grid(pass, state, FIRN_SCHEME_FLIP, 4, out);
         break;
     }
 }
@@ -136,15 +127,30 @@ void FIRN_KERNEL(outbound_end)(const firn_pass *pass, const firn_block *block, f
         tile_add(pass->grid, pass->old, block, out->tiles.old, out->box);
 }
 
-void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block, firn_block_sums *sums)
+static firn_state state_load(const firn_pass *pass, size_t first, int n)
+{
+    firn_state s = {.first = first,
+                    .n = n,
+                    .u = vector_load(pass, FIRN_U, first, n),
+                    .v = vector_load(pass, FIRN_V, first, n),
+                    .f = matrix_load(pass, FIRN_F, first, n, 1.0f),
+                    .jp = channel_load(pass, FIRN_JP, first, n, 1.0f)};
+    if (pass->scheme != FIRN_SCHEME_FLIP)
+        s.c = matrix_load(pass, FIRN_C, first, n, 0.0f);
+    state_harden(pass, &s);
+    return s;
+}
+
+void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block,
+                          const firn_block *following, firn_block_sums *sums)
 {
     firn_outbound out;
-    block_prefetch(pass, block);
     FIRN_KERNEL(outbound_begin)(pass, block, &out);
     for (size_t first = block->begin; first < block->end;) {
         int n = group_size(block, first);
-        particles_prefetch(pass, first + AHEAD);
-        FIRN_KERNEL(outbound_add)(pass, first, n, &out);
+        particles_prefetch(pass, block, following, first);
+        firn_state state = state_load(pass, first, n);
+        FIRN_KERNEL(outbound_add)(pass, &state, &out);
         first += (size_t)n;
     }
     FIRN_KERNEL(outbound_end)(pass, block, &out, sums);

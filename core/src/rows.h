@@ -86,6 +86,19 @@ FIRN_INLINE firn_row row_scale_add(float s, firn_row a, firn_row c, int order)
     return a;
 }
 
+/// The row at to += the row at from, its first order nodes; the others are not touched.
+FIRN_INLINE void row_add_first(float *to, const float *from, int order)
+{
+#if FIRN_LANES == 16
+    __mmask16 nodes = (__mmask16)((1u << 4 * order) - 1u);
+    __m512 sum = _mm512_add_ps(_mm512_maskz_loadu_ps(nodes, to), _mm512_loadu_ps(from));
+    _mm512_mask_storeu_ps(to, nodes, sum);
+#else
+    for (int k = 0; k < 4 * order; k++)
+        to[k] += from[k];
+#endif
+}
+
 // row_repeat: the same node four times. row_spread: one number for each of the four nodes.
 #if FIRN_LANES == 16
 FIRN_INLINE firn_row row_repeat(const float *node)
@@ -128,27 +141,28 @@ FIRN_INLINE firn_row row_spread(const float *four)
 }
 #endif
 
-// nodes_from_lanes: four numbers of every lane become one node for each lane, stride floats apart.
-// lanes_from_nodes: the first three numbers of each lane's node, back in lanes.
+/// A node for each lane, in the order that costs least to make: that of lane l is at lane_node(l).
+typedef struct firn_nodes {
+    float at[4 * FIRN_LANES];
+} firn_nodes;
+
+FIRN_INLINE int lane_node(int l) { return (l & 3) * FIRN_LANES + (l >> 2) * 4; }
+
+// nodes_from_lanes: four numbers of every lane become one node for each lane.
+// lanes_from_nodes: the first three numbers of each lane's node, stride floats apart, back in
+// lanes.
 #if FIRN_LANES == 16
-FIRN_INLINE void nodes_from_lanes(float *nodes, int stride, firn_fx a, firn_fx b, firn_fx c,
-                                  firn_fx d)
+FIRN_INLINE void nodes_from_lanes(firn_nodes *nodes, firn_fx a, firn_fx b, firn_fx c, firn_fx d)
 {
     __m512d ab0 = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
     __m512d ab2 = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
     __m512d cd0 = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
     __m512d cd2 = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
     // Nodes 0 4 8 12, then 1 5 9 13 and so on.
-    const __m512 n[4] = {_mm512_castpd_ps(_mm512_unpacklo_pd(ab0, cd0)),
-                         _mm512_castpd_ps(_mm512_unpackhi_pd(ab0, cd0)),
-                         _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2)),
-                         _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2))};
-    for (int k = 0; k < 4; k++) {
-        _mm_storeu_ps(nodes + k * stride, _mm512_castps512_ps128(n[k]));
-        _mm_storeu_ps(nodes + (k + 4) * stride, _mm512_extractf32x4_ps(n[k], 1));
-        _mm_storeu_ps(nodes + (k + 8) * stride, _mm512_extractf32x4_ps(n[k], 2));
-        _mm_storeu_ps(nodes + (k + 12) * stride, _mm512_extractf32x4_ps(n[k], 3));
-    }
+    _mm512_storeu_pd((double *)nodes->at, _mm512_unpacklo_pd(ab0, cd0));
+    _mm512_storeu_pd((double *)(nodes->at + 16), _mm512_unpackhi_pd(ab0, cd0));
+    _mm512_storeu_pd((double *)(nodes->at + 32), _mm512_unpacklo_pd(ab2, cd2));
+    _mm512_storeu_pd((double *)(nodes->at + 48), _mm512_unpackhi_pd(ab2, cd2));
 }
 FIRN_INLINE __m512 four_nodes(const float *nodes, int stride)
 {
@@ -170,22 +184,17 @@ FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
                       (firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(zw01, zw23))};
 }
 #elif FIRN_LANES == 8
-FIRN_INLINE void nodes_from_lanes(float *nodes, int stride, firn_fx a, firn_fx b, firn_fx c,
-                                  firn_fx d)
+FIRN_INLINE void nodes_from_lanes(firn_nodes *nodes, firn_fx a, firn_fx b, firn_fx c, firn_fx d)
 {
     __m256d ab0 = _mm256_castps_pd(_mm256_unpacklo_ps(a, b));
     __m256d ab2 = _mm256_castps_pd(_mm256_unpackhi_ps(a, b));
     __m256d cd0 = _mm256_castps_pd(_mm256_unpacklo_ps(c, d));
     __m256d cd2 = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
     // Nodes 0 4, then 1 5 and so on.
-    const __m256 n[4] = {_mm256_castpd_ps(_mm256_unpacklo_pd(ab0, cd0)),
-                         _mm256_castpd_ps(_mm256_unpackhi_pd(ab0, cd0)),
-                         _mm256_castpd_ps(_mm256_unpacklo_pd(ab2, cd2)),
-                         _mm256_castpd_ps(_mm256_unpackhi_pd(ab2, cd2))};
-    for (int k = 0; k < 4; k++) {
-        _mm_storeu_ps(nodes + k * stride, _mm256_castps256_ps128(n[k]));
-        _mm_storeu_ps(nodes + (k + 4) * stride, _mm256_extractf128_ps(n[k], 1));
-    }
+    _mm256_storeu_pd((double *)nodes->at, _mm256_unpacklo_pd(ab0, cd0));
+    _mm256_storeu_pd((double *)(nodes->at + 8), _mm256_unpackhi_pd(ab0, cd0));
+    _mm256_storeu_pd((double *)(nodes->at + 16), _mm256_unpacklo_pd(ab2, cd2));
+    _mm256_storeu_pd((double *)(nodes->at + 24), _mm256_unpackhi_pd(ab2, cd2));
 }
 FIRN_INLINE __m256 two_nodes(const float *nodes, int stride)
 {
@@ -205,14 +214,14 @@ FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
                       (firn_fx)_mm256_castpd_ps(_mm256_unpacklo_pd(zw01, zw23))};
 }
 #else
-FIRN_INLINE void nodes_from_lanes(float *nodes, int stride, firn_fx a, firn_fx b, firn_fx c,
-                                  firn_fx d)
+FIRN_INLINE void nodes_from_lanes(firn_nodes *nodes, firn_fx a, firn_fx b, firn_fx c, firn_fx d)
 {
     for (int l = 0; l < FIRN_LANES; l++) {
-        nodes[l * stride] = a[l];
-        nodes[l * stride + 1] = b[l];
-        nodes[l * stride + 2] = c[l];
-        nodes[l * stride + 3] = d[l];
+        float *node = nodes->at + lane_node(l);
+        node[0] = a[l];
+        node[1] = b[l];
+        node[2] = c[l];
+        node[3] = d[l];
     }
 }
 FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)

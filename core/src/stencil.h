@@ -20,7 +20,7 @@ enum {
     TILE_PLANE = TILE_EDGE * TILE_ROW,    // floats along y
     TILE_FLOATS = TILE_EDGE * TILE_PLANE, // floats in all
     STENCIL_ROWS = 16,
-    NODE_STRIDE = 16, // floats between the particles in what goes to or comes from rows
+    NODE_STRIDE = 16, // floats between the particles in what comes from rows
     // AVX-512 has registers for all rows of a cell while its particles pass by.
     ROWS_IN_REGISTERS = FIRN_LANES == 16,
 };
@@ -34,14 +34,14 @@ typedef struct firn_stencils {
     firn_fx3 first_node;                            // distance to the first node, cells
     float slope_scale;                              // from slopes to gradients, 1/m
     // Of those that scatter, or gather values alone:
-    float wxy[STENCIL_ROWS][FIRN_LANES];        // products of w for each row
-    float wz[FIRN_LANES][4], sz[FIRN_LANES][4]; // along z, one particle after the other
+    float wxy[STENCIL_ROWS][FIRN_LANES]; // products of w for each row
+    firn_nodes wz, sz;                   // along z, those of a particle together
 } firn_stencils;
 
 /// What goes to rows, four nodes for each particle of a group: a value, then a column of its slope
 /// for each axis.
 typedef struct firn_columns {
-    float node[FIRN_LANES][NODE_STRIDE];
+    firn_nodes value, slope[3];
 } firn_columns;
 
 /// What comes from rows, contracted along x and y: the nodes along z of the value, of its slope
@@ -116,9 +116,9 @@ FIRN_INLINE void make_products(firn_stencils *st, int order)
                           firn_fx_load(st->w[0][i]) * firn_fx_load(st->w[1][j]));
 }
 
-FIRN_INLINE void nodes_along_z(float *nodes, float (*a)[FIRN_LANES], int order)
+FIRN_INLINE void nodes_along_z(firn_nodes *nodes, float (*a)[FIRN_LANES], int order)
 {
-    nodes_from_lanes(nodes, 4, firn_fx_load(a[0]), firn_fx_load(a[1]), firn_fx_load(a[2]),
+    nodes_from_lanes(nodes, firn_fx_load(a[0]), firn_fx_load(a[1]), firn_fx_load(a[2]),
                      order == 3 ? (firn_fx){0} : firn_fx_load(a[3]));
 }
 
@@ -126,9 +126,9 @@ FIRN_INLINE void nodes_along_z(float *nodes, float (*a)[FIRN_LANES], int order)
 FIRN_INLINE void make_scatter(firn_stencils *st, int order, firn_slopes slopes)
 {
     make_products(st, order);
-    nodes_along_z(st->wz[0], st->w[2], order);
+    nodes_along_z(&st->wz, st->w[2], order);
     if (slopes == FIRN_SLOPES_GRADIENTS)
-        nodes_along_z(st->sz[0], st->s[2], order);
+        nodes_along_z(&st->sz, st->s[2], order);
 }
 
 /// Lays out what a group scatters: w * value + s . slope, where a column of slope goes with an
@@ -143,10 +143,9 @@ FIRN_INLINE void columns_from_lanes(firn_columns *columns, const firn_stencils *
         firn_fx3 off = firn_fm3_apply(slope, st->first_node);
         value = (firn_fx3){value.x - off.x, value.y - off.y, value.z - off.z};
     }
-    nodes_from_lanes(columns->node[0], NODE_STRIDE, value.x, value.y, value.z, mass);
+    nodes_from_lanes(&columns->value, value.x, value.y, value.z, mass);
     for (int c = 0; c < 3; c++)
-        nodes_from_lanes(columns->node[0] + 4 * (c + 1), NODE_STRIDE, slope.m[c], slope.m[3 + c],
-                         slope.m[6 + c], zero);
+        nodes_from_lanes(&columns->slope[c], slope.m[c], slope.m[3 + c], slope.m[6 + c], zero);
 }
 
 // a + s b
@@ -185,15 +184,6 @@ FIRN_INLINE firn_fx3 value_of(const firn_lines *lines, const firn_stencils *st, 
     for (int k = 0; k < order; k++)
         v = add_scaled(v, st->w[2][k], lanes_from_nodes(lines->node[0][0] + 4 * k, NODE_STRIDE));
     return v;
-}
-
-// Slopes along z: moments follow from the weights.
-FIRN_INLINE firn_row slopes_z(const firn_stencils *st, int l, int order, firn_slopes slopes,
-                              firn_row wz)
-{
-    static const float integers[4] = {0.0f, 1.0f, 2.0f, 3.0f};
-    return slopes == FIRN_SLOPES_MOMENTS ? row_mul(row_spread(integers), wz, order)
-                                         : row_spread(st->sz[l]);
 }
 
 /// The rows of the cell that particles are being scattered to.
@@ -240,14 +230,16 @@ FIRN_INLINE void run_add(firn_run *run, int order, int r, float s, firn_row a)
 
 // w (A + i X + j Y + k Z) with the integers of the nodes.
 FIRN_INLINE void scatter_moments(firn_run *run, const firn_stencils *st, int l, int order,
-                                 const float *node)
+                                 const firn_columns *columns)
 {
-    firn_row wz = row_spread(st->wz[l]);
-    firn_row sz = slopes_z(st, l, order, FIRN_SLOPES_MOMENTS, wz);
-    firn_row line = row_mul(wz, row_repeat(node), order);
-    firn_row x = row_mul(wz, row_repeat(node + 4), order);
-    firn_row y = row_mul(wz, row_repeat(node + 8), order);
-    line = row_mul_add(sz, row_repeat(node + 12), line, order);
+    static const float integers[4] = {0.0f, 1.0f, 2.0f, 3.0f};
+    int at = lane_node(l);
+    firn_row wz = row_spread(st->wz.at + at);
+    firn_row sz = row_mul(row_spread(integers), wz, order);
+    firn_row line = row_mul(wz, row_repeat(columns->value.at + at), order);
+    firn_row x = row_mul(wz, row_repeat(columns->slope[0].at + at), order);
+    firn_row y = row_mul(wz, row_repeat(columns->slope[1].at + at), order);
+    line = row_mul_add(sz, row_repeat(columns->slope[2].at + at), line, order);
     for (int i = 0; i < order; i++) {
         firn_row a = line;
         for (int j = 0; j < order; j++) {
@@ -259,12 +251,13 @@ FIRN_INLINE void scatter_moments(firn_run *run, const firn_stencils *st, int l, 
 }
 
 FIRN_INLINE void scatter_gradients(firn_run *run, const firn_stencils *st, int l, int order,
-                                   const float *node)
+                                   const firn_columns *columns)
 {
-    firn_row wz = row_spread(st->wz[l]);
-    firn_row z = row_mul(row_spread(st->sz[l]), row_repeat(node + 12), order);
-    firn_row x = row_mul(wz, row_repeat(node + 4), order);
-    firn_row y = row_mul(wz, row_repeat(node + 8), order);
+    int at = lane_node(l);
+    firn_row wz = row_spread(st->wz.at + at);
+    firn_row z = row_mul(row_spread(st->sz.at + at), row_repeat(columns->slope[2].at + at), order);
+    firn_row x = row_mul(wz, row_repeat(columns->slope[0].at + at), order);
+    firn_row y = row_mul(wz, row_repeat(columns->slope[1].at + at), order);
     for (int i = 0; i < order; i++) {
         firn_row straight = row_scale(st->w[0][i][l], z, order);
         straight = row_scale_add(st->s[0][i][l], x, straight, order);
@@ -277,9 +270,10 @@ FIRN_INLINE void scatter_gradients(firn_run *run, const firn_stencils *st, int l
 }
 
 FIRN_INLINE void scatter_values(firn_run *run, const firn_stencils *st, int l, int order,
-                                const float *node)
+                                const firn_columns *columns)
 {
-    firn_row a = row_mul(row_spread(st->wz[l]), row_repeat(node), order);
+    int at = lane_node(l);
+    firn_row a = row_mul(row_spread(st->wz.at + at), row_repeat(columns->value.at + at), order);
     for (int r = 0; r < order * order; r++)
         run_add(run, order, r, st->wxy[r][l], a);
 }
@@ -299,11 +293,11 @@ FIRN_INLINE void scatter_group(float *tile, const firn_stencils *st, const firn_
             run_begin(&run, tile + st->base[l], order);
         }
         if (what == SCATTER_MOMENTS)
-            scatter_moments(&run, st, l, order, columns->node[l]);
+            scatter_moments(&run, st, l, order, columns);
         else if (what == SCATTER_GRADIENTS)
-            scatter_gradients(&run, st, l, order, columns->node[l]);
+            scatter_gradients(&run, st, l, order, columns);
         else
-            scatter_values(&run, st, l, order, columns->node[l]);
+            scatter_values(&run, st, l, order, columns);
     }
     run_end(&run, order);
 }

@@ -3,7 +3,6 @@
 #include "sim_state.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -129,8 +128,7 @@ static double foresee_dt(const attempt *a, double dt)
     const firn_sim *sim = a->sim;
     double from = sim->time + dt;
     bool last = a->end - from <= 1e-9 * dt, sorts = sim->since_sort + 1 >= SORT_INTERVAL;
-    return getenv("NOFUSE") || last || sorts || firn_sim_is_implicit(sim) ? 0.0
-                                                                          : choose_dt(a, from);
+    return last || sorts || firn_sim_is_implicit(sim) ? 0.0 : choose_dt(a, from);
 }
 
 // The substep that the grid has been filled for, if that is no larger than what it should be now

@@ -34,23 +34,37 @@ static inline firn_tile_box tile_box(const firn_pass *pass, const firn_block *bl
     return (firn_tile_box){low[0] + 1, high[0] + 1 + order, low[1] + 1, high[1] + 1 + order};
 }
 
-/// A row of a tile and where its nodes are kept: node -1, nodes 0 to 3, nodes 4 to 7. NULL stands
-/// for nodes that no particle of the block reaches.
-typedef struct firn_tile_row {
-    float *tile, *below, *own, *above;
-} firn_tile_row;
+/// The rows of a tile that lie in three blocks along z, and where their nodes are kept: node -1,
+/// nodes 0 to 3, nodes 4 to 7. NULL stands for nodes that no particle of the block reaches.
+typedef struct firn_tile_part {
+    int x0, x1, y0, y1;         // rows
+    float *below, *own, *above; // of row (0, 0) of the tile, were it in these blocks
+} firn_tile_part;
 
-FIRN_INLINE firn_tile_row tile_row(const firn_grid *grid, firn_node_field field,
-                                   const firn_block *block, float *tile, int x, int y)
+// Row 0 of a tile is the last of the block before, rows 1 to 4 are the block's own.
+FIRN_INLINE void tile_range(int part, int first, int last, int *from, int *to)
 {
-    const int32_t *near = &block->near[9 * ((x + 3) / 4) + 3 * ((y + 3) / 4)];
-    int row = 64 * ((x + 3) & 3) + 16 * ((y + 3) & 3);
-    return (firn_tile_row){
-        .tile = tile + x * TILE_PLANE + y * TILE_ROW + TILE_FIRST,
-        .below = near[0] < 0 ? NULL : firn_grid_nodes(grid, field, (size_t)near[0]) + row + 12,
-        .own = firn_grid_nodes(grid, field, (size_t)near[1]) + row,
-        .above = near[2] < 0 ? NULL : firn_grid_nodes(grid, field, (size_t)near[2]) + row,
-    };
+    int low = 4 * part - 3, high = 4 * part + 1;
+    *from = first > low ? first : low;
+    *to = last < high ? last : high;
+}
+
+FIRN_INLINE float *part_nodes(const firn_grid *grid, firn_node_field field, int32_t block, int row)
+{
+    return block < 0 ? NULL : firn_grid_nodes(grid, field, (size_t)block) + row;
+}
+
+FIRN_INLINE firn_tile_part tile_part(const firn_grid *grid, firn_node_field field,
+                                     const firn_block *block, firn_tile_box box, int bx, int by)
+{
+    const int32_t *near = &block->near[9 * bx + 3 * by];
+    int row = 64 * (3 - 4 * bx) + 16 * (3 - 4 * by);
+    firn_tile_part part = {.below = part_nodes(grid, field, near[0], row + 12),
+                           .own = part_nodes(grid, field, near[1], row),
+                           .above = part_nodes(grid, field, near[2], row)};
+    tile_range(bx, box.x0, box.x1, &part.x0, &part.x1);
+    tile_range(by, box.y0, box.y1, &part.y0, &part.y1);
+    return part;
 }
 
 static inline void tile_clear(float *tile, firn_tile_box box)
@@ -60,17 +74,29 @@ static inline void tile_clear(float *tile, firn_tile_box box)
                sizeof *tile * TILE_ROW * (size_t)(box.y1 - box.y0));
 }
 
+FIRN_INLINE void part_load(const firn_tile_part *part, float *tile)
+{
+    for (int x = part->x0; x < part->x1; x++) {
+        for (int y = part->y0; y < part->y1; y++) {
+            float *to = tile + x * TILE_PLANE + y * TILE_ROW + TILE_FIRST;
+            int row = 64 * x + 16 * y;
+            if (part->below != NULL)
+                memcpy(to, part->below + row, 4 * sizeof(float));
+            row_store(to + 4, row_load(part->own + row, 4), 4);
+            row_store(to + 20, part->above != NULL ? row_load(part->above + row, 4) : row_zero(4),
+                      4);
+        }
+    }
+}
+
 /// Copies the nodes around a block into a tile.
 static inline void tile_load(const firn_grid *grid, firn_node_field field, const firn_block *block,
                              float *tile, firn_tile_box box)
 {
-    for (int x = box.x0; x < box.x1; x++) {
-        for (int y = box.y0; y < box.y1; y++) {
-            firn_tile_row r = tile_row(grid, field, block, tile, x, y);
-            if (r.below != NULL)
-                memcpy(r.tile, r.below, 4 * sizeof(float));
-            row_store(r.tile + 4, row_load(r.own, 4), 4);
-            row_store(r.tile + 20, r.above != NULL ? row_load(r.above, 4) : row_zero(4), 4);
+    for (int bx = 0; bx < 3; bx++) {
+        for (int by = 0; by < 3; by++) {
+            firn_tile_part part = tile_part(grid, field, block, box, bx, by);
+            part_load(&part, tile);
         }
     }
 }
@@ -81,20 +107,34 @@ FIRN_INLINE void node_add(float *to, const float *from)
     *(node *)to += *(const node *)from;
 }
 
+FIRN_INLINE void part_add(const firn_tile_part *part, const float *tile, int order)
+{
+    for (int x = part->x0; x < part->x1; x++) {
+        for (int y = part->y0; y < part->y1; y++) {
+            const float *from = tile + x * TILE_PLANE + y * TILE_ROW + TILE_FIRST;
+            int row = 64 * x + 16 * y;
+            if (part->below != NULL)
+                node_add(part->below + row, from);
+            float *own = part->own + row;
+            row_store(own, row_add(row_load(own, 4), row_load(from + 4, 4), 4), 4);
+            if (part->above != NULL)
+                row_add_first(part->above + row, from + 20, order);
+        }
+    }
+}
+
 /// Adds a tile to the nodes around a block. The quadratic kernel ends at node 6: node 7 may belong
 /// to a block of the same color and must not even be written with what it holds.
 static inline void tile_add(const firn_grid *grid, firn_node_field field, const firn_block *block,
-                            float *tile, firn_tile_box box)
+                            const float *tile, firn_tile_box box)
 {
-    int last = grid->order == 3 ? 12 : 16;
-    for (int x = box.x0; x < box.x1; x++) {
-        for (int y = box.y0; y < box.y1; y++) {
-            firn_tile_row r = tile_row(grid, field, block, tile, x, y);
-            if (r.below != NULL)
-                node_add(r.below, r.tile);
-            row_store(r.own, row_add(row_load(r.own, 4), row_load(r.tile + 4, 4), 4), 4);
-            for (int k = 0; r.above != NULL && k < last; k += 4)
-                node_add(r.above + k, r.tile + 20 + k);
+    for (int bx = 0; bx < 3; bx++) {
+        for (int by = 0; by < 3; by++) {
+            firn_tile_part part = tile_part(grid, field, block, box, bx, by);
+            if (grid->order == 3)
+                part_add(&part, tile, 3);
+            else
+                part_add(&part, tile, 4);
         }
     }
 }

@@ -94,17 +94,6 @@ static void add_sums(firn_sim *sim)
     stats->mean_jp = jp / (double)sim->particles.count;
 }
 
-// Blocks of one color lie apart: the start of the next one is fetched while this one is at work.
-static void prefetch_block(const firn_particles *particles, const firn_block *block)
-{
-    enum { LINE = 16 }; // floats
-    for (int c = 0; c < particles->channel_count; c++) {
-        const float *first = firn_channel_of(particles, c) + block->begin;
-        __builtin_prefetch(first);
-        __builtin_prefetch(first + LINE);
-    }
-}
-
 void firn_transfer_to_grid(firn_sim *sim, float dt)
 {
     firn_grid *grid = &sim->grid;
@@ -120,8 +109,8 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
         for (size_t i = begin; i < end; i++) {
             if (sim->since_sort > 0 && firn_sim_sleeps(sim, list[i]))
                 continue;
-            prefetch_block(&sim->particles, &blocks[list[i + 1 < end ? i + 1 : i]]);
-            sim->kernels->to_grid(&pass, &blocks[list[i]], &sums[list[i]]);
+            const firn_block *following = &blocks[list[i + 1 < end ? i + 1 : i]];
+            sim->kernels->to_grid(&pass, &blocks[list[i]], following, &sums[list[i]]);
         }
     }
     add_sums(sim);
@@ -140,9 +129,9 @@ static void add_limits(firn_sim *sim)
     sim->extremes = all;
 }
 
-static void for_limits(firn_sim *sim, const firn_pass *pass, bool all,
-                       void (*kernel)(const firn_pass *, const firn_block *, firn_block_limits *))
+void firn_transfer_to_particles(firn_sim *sim, float dt)
 {
+    firn_pass pass = moving_pass(sim, dt);
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     firn_block_limits *limits = sim->limits.data;
     size_t count = sim->grid.block_count;
@@ -150,15 +139,10 @@ static void for_limits(firn_sim *sim, const firn_pass *pass, bool all,
 // one writes.
 #pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
-        if (all || !firn_sim_sleeps(sim, b))
-            kernel(pass, &blocks[b], &limits[b]);
+        if (!firn_sim_sleeps(sim, b))
+            sim->kernels->to_particles(&pass, &blocks[b], &blocks[b + 1 < count ? b + 1 : b],
+                                       &limits[b]);
     add_limits(sim);
-}
-
-void firn_transfer_to_particles(firn_sim *sim, float dt)
-{
-    firn_pass pass = moving_pass(sim, dt);
-    for_limits(sim, &pass, false, sim->kernels->to_particles);
 }
 
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
@@ -174,12 +158,13 @@ void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
     clear_target(sim, &next);
     for (int color = 0; color < grid->color_count; color++) {
         size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
-#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
+#pragma omp parallel for schedule(guided) num_threads(sim->thread_count)
         for (size_t i = begin; i < end; i++) {
             if (firn_sim_sleeps(sim, list[i]))
                 continue;
-            prefetch_block(&sim->particles, &blocks[list[i + 1 < end ? i + 1 : i]]);
-            sim->kernels->cycle(&pass, &next, &blocks[list[i]], &limits[list[i]], &sums[list[i]]);
+            const firn_block *following = &blocks[list[i + 1 < end ? i + 1 : i]];
+            sim->kernels->cycle(&pass, &next, &blocks[list[i]], following, &limits[list[i]],
+                                &sums[list[i]]);
         }
     }
     add_limits(sim);
@@ -201,7 +186,13 @@ void firn_transfer_take_ahead(firn_sim *sim)
 void firn_transfer_measure(firn_sim *sim)
 {
     firn_pass pass = firn_sim_pass(sim, 0.0f);
-    for_limits(sim, &pass, true, sim->kernels->measure);
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    firn_block_limits *limits = sim->limits.data;
+    size_t count = sim->grid.block_count;
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        sim->kernels->measure(&pass, &blocks[b], &limits[b]);
+    add_limits(sim);
 }
 
 static void for_blocks(firn_sim *sim, const firn_pass *pass,
