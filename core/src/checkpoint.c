@@ -265,6 +265,7 @@ static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h, cur
 static bool blocks_are_sound(const saved_block *blocks, const checkpoint_header *h)
 {
     uint32_t last = 0;
+    uint64_t last_key = 0;
     for (uint64_t b = 0; b < h->block_count; b++) {
         firn_coord c = blocks[b].coord;
         int32_t limit = FIRN_COORD_LIMIT - 2;
@@ -272,6 +273,10 @@ static bool blocks_are_sound(const saved_block *blocks, const checkpoint_header 
             c.x <= -limit || c.x >= limit || c.y <= -limit || c.y >= limit || c.z <= -limit ||
             c.z >= limit || !(blocks[b].rest >= 0.0f))
             return false;
+        uint64_t key = firn_block_key(c);
+        if (b > 0 && key <= last_key)
+            return false;
+        last_key = key;
         last = blocks[b].end;
     }
     return last == h->sorted_count;
