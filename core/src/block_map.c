@@ -19,7 +19,10 @@ static uint64_t key_at(const firn_block_entry *entry)
 static size_t slot_of(const firn_block_map *map, uint64_t key)
 {
     const firn_block_entry *entries = map->entries.data;
-    size_t slot = (size_t)((key * 0x9E3779B97F4A7C15u) >> 20) & map->mask;
+    // Four blocks along z share a line of the cache. The high half is folded in because the low
+    // bits of a product know nothing of x, which stands high in a key.
+    uint64_t hash = (key >> 2) * 0x9E3779B97F4A7C15u;
+    size_t slot = (size_t)((hash ^ hash >> 32) << 2 | (key & 3)) & map->mask;
     for (uint64_t seen = key_at(&entries[slot]); seen != NO_KEY && seen != key;
          seen = key_at(&entries[slot]))
         slot = (slot + 1) & map->mask;

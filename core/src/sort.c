@@ -17,6 +17,7 @@ enum {
     FAR = FIRN_WAYS, // beyond the blocks around
     REMOVED,
     GROUPS,
+    GROUP_BITS = 8,
     CELLS = FIRN_BLOCK_NODES,
     FEW = 16, // particles of a block that are sorted by comparing
 };
@@ -34,6 +35,7 @@ typedef struct sorting {
     size_t sorted_count;
     int thread_count;
     const float *u[3];
+    uint32_t *codes;   // of each particle
     firn_moves *moves; // of each present block
     const uint64_t
         *loose; // new block << 32 | particle, for those that come from elsewhere, in order
@@ -103,17 +105,29 @@ static int group_of(const sorting *s, firn_coord block, size_t p)
     return 9 * shift.x + 3 * shift.y + shift.z + STAY;
 }
 
-// The group of each particle of a block, for positions less than a block away from it; false when
-// one is farther.
-static bool find_near_groups(const sorting *s, const firn_block *block, uint32_t *group)
+static uint32_t cell_along(float u) { return (uint32_t)(int32_t)floorf(u) & 3; }
+
+// What a particle is sorted by: the way it goes and, above that, its cell there.
+static uint32_t code_of(const sorting *s, size_t p, int group)
+{
+    uint32_t cell =
+        cell_along(s->u[0][p]) << 4 | cell_along(s->u[1][p]) << 2 | cell_along(s->u[2][p]);
+    return cell << GROUP_BITS | (uint32_t)group;
+}
+
+static uint32_t group_in(uint32_t code) { return code & ((1u << GROUP_BITS) - 1); }
+static uint32_t cell_in(uint32_t code) { return code >> GROUP_BITS; }
+
+// The codes of a block's particles if all are less than a block away from it.
+static bool find_near_codes(const sorting *s, const firn_block *block)
 {
     const float *x = s->u[0], *y = s->u[1], *z = s->u[2];
     bool near = true;
     for (size_t p = block->begin; p < block->end; p++) {
         near &= fabsf(x[p] - 2.0f) < 6.0f && fabsf(y[p] - 2.0f) < 6.0f && fabsf(z[p] - 2.0f) < 6.0f;
-        group[p] =
-            (uint32_t)(9 * ((x[p] >= 4.0f) - (x[p] < 0.0f)) + 3 * ((y[p] >= 4.0f) - (y[p] < 0.0f)) +
-                       (z[p] >= 4.0f) - (z[p] < 0.0f) + STAY);
+        int group = 9 * ((x[p] >= 4.0f) - (x[p] < 0.0f)) + 3 * ((y[p] >= 4.0f) - (y[p] < 0.0f)) +
+                    (z[p] >= 4.0f) - (z[p] < 0.0f) + STAY;
+        s->codes[p] = code_of(s, p, group);
     }
     return near;
 }
@@ -121,13 +135,13 @@ static bool find_near_groups(const sorting *s, const firn_block *block, uint32_t
 static void group_block(const sorting *s, size_t b)
 {
     const firn_block *block = &firn_grid_blocks(s->grid)[b];
-    uint32_t *group = s->grid->destination.data, *order = s->grid->order_of.data;
-    if (!block_in_bounds(s, block->coord) || !find_near_groups(s, block, group))
+    uint32_t *order = s->grid->order_of.data;
+    if (!block_in_bounds(s, block->coord) || !find_near_codes(s, block))
         for (size_t p = block->begin; p < block->end; p++)
-            group[p] = (uint32_t)group_of(s, block->coord, p);
+            s->codes[p] = code_of(s, p, group_of(s, block->coord, p));
     uint32_t at[GROUPS] = {0}, sum = block->begin;
     for (size_t p = block->begin; p < block->end; p++)
-        at[group[p]]++;
+        at[group_in(s->codes[p])]++;
     for (int g = 0; g < GROUPS; g++) {
         uint32_t here = at[g];
         s->moves[b].begin[g] = at[g] = sum;
@@ -135,7 +149,7 @@ static void group_block(const sorting *s, size_t b)
     }
     s->moves[b].begin[GROUPS] = sum;
     for (size_t p = block->begin; p < block->end; p++)
-        order[at[group[p]]++] = (uint32_t)p;
+        order[at[group_in(s->codes[p])]++] = (uint32_t)p;
 }
 
 static uint32_t group_size(const firn_moves *moves, int group)
@@ -288,68 +302,83 @@ static void place_blocks(sorting *s)
     }
 }
 
-// Lists the particles of a new block in the order of their present places.
-static void gather_block(const sorting *s, size_t b, uint32_t *list)
+// Some particles of a new block, in the order of their present places.
+typedef struct part {
+    const uint32_t *particles; // NULL: the loose ones from first on
+    size_t first, count;
+} part;
+
+enum { PARTS = FIRN_WAYS + 1 };
+
+static int list_parts(const sorting *s, size_t b, part parts[PARTS])
 {
     const firn_block *block = &((const firn_block *)s->blocks.data)[b];
     const uint32_t *order = s->grid->order_of.data;
+    int count = 0;
     for (int n = 0; n < FIRN_WAYS; n++) {
         if (block->near[n] < 0)
             continue;
         const firn_moves *moves = &s->moves[block->near[n]];
-        uint32_t size = group_size(moves, FIRN_WAYS - 1 - n);
-        memcpy(list, order + moves->begin[FIRN_WAYS - 1 - n], size * sizeof *list);
-        list += size;
+        int way = FIRN_WAYS - 1 - n;
+        parts[count++] = (part){order + moves->begin[way], 0, group_size(moves, way)};
     }
-    for (size_t i = first_loose(s, b), end = first_loose(s, b + 1); i < end; i++)
-        *list++ = (uint32_t)s->loose[i];
+    size_t first = first_loose(s, b), end = first_loose(s, b + 1);
+    if (end > first)
+        parts[count++] = (part){NULL, first, end - first};
+    return count;
 }
 
-static uint32_t cell_along(float u) { return (uint32_t)(int32_t)floorf(u) & 3; }
-
-static uint32_t cell_of(const sorting *s, uint32_t p)
+static uint32_t particle_at(const sorting *s, const part *p, size_t i)
 {
-    return cell_along(s->u[0][p]) << 4 | cell_along(s->u[1][p]) << 2 | cell_along(s->u[2][p]);
+    return p->particles != NULL ? p->particles[i] : (uint32_t)s->loose[p->first + i];
 }
 
-static void order_few(const sorting *s, const uint32_t *list, uint32_t count, uint32_t *final)
+// Puts particles behind those of their cells that are there; few, by comparing.
+static void insert_part(const sorting *s, const part *p, uint32_t *final, uint32_t filled)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = i, cell = cell_of(s, list[i]);
-        for (; at > 0 && cell_of(s, final[at - 1]) > cell; at--)
+    for (size_t i = 0; i < p->count; i++) {
+        uint32_t particle = particle_at(s, p, i), cell = cell_in(s->codes[particle]), at = filled++;
+        for (; at > 0 && cell_in(s->codes[final[at - 1]]) > cell; at--)
             final[at] = final[at - 1];
-        final[at] = list[i];
+        final[at] = particle;
     }
 }
 
-static void order_many(const sorting *s, const uint32_t *list, uint32_t count, uint32_t *final)
+// Many, by counting.
+static void order_many(const sorting *s, const part *parts, int count, uint32_t *final)
 {
     uint32_t at[CELLS] = {0}, sum = 0;
-    for (uint32_t i = 0; i < count; i++)
-        at[cell_of(s, list[i])]++;
+    for (int k = 0; k < count; k++)
+        for (size_t i = 0; i < parts[k].count; i++)
+            at[cell_in(s->codes[particle_at(s, &parts[k], i)])]++;
     for (int c = 0; c < CELLS; c++) {
         uint32_t here = at[c];
         at[c] = sum;
         sum += here;
     }
-    for (uint32_t i = 0; i < count; i++)
-        final[at[cell_of(s, list[i])]++] = list[i];
+    for (int k = 0; k < count; k++)
+        for (size_t i = 0; i < parts[k].count; i++) {
+            uint32_t particle = particle_at(s, &parts[k], i);
+            final[at[cell_in(s->codes[particle])]++] = particle;
+        }
 }
 
 // Positions in a block may drift by a cell along each axis, in either direction.
-static void find_reach(const sorting *s, firn_block *block, const uint32_t *list)
+static void find_reach(const sorting *s, firn_block *block, const uint32_t *final)
 {
+    uint32_t seen[3] = {0, 0, 0}; // a bit for each cell along an axis
+    for (uint32_t i = 0; i < block->end - block->begin; i++) {
+        uint32_t cell = cell_in(s->codes[final[i]]);
+        seen[0] |= 1u << (cell >> 4);
+        seen[1] |= 1u << (cell >> 2 & 3);
+        seen[2] |= 1u << (cell & 3);
+    }
+    // Without the block below, kernels begin at node 0; without the one above, they end at 3.
+    int alone = FIRN_BLOCK_EDGE - s->grid->order;
     for (int axis = 0; axis < 3; axis++) {
-        uint32_t least = 3, most = 0;
-        for (uint32_t i = 0; i < block->end - block->begin; i++) {
-            uint32_t cell = cell_along(s->u[axis][list[i]]);
-            least = cell < least ? cell : least;
-            most = cell > most ? cell : most;
-        }
-        // Without the block below, kernels begin at node 0; without the one above, they end at 3.
-        uint32_t alone = FIRN_BLOCK_EDGE - (uint32_t)s->grid->order;
-        block->low[axis] = least == 0 ? -1 : 0;
-        block->high[axis] = (int8_t)(most >= alone ? FIRN_BLOCK_EDGE + 1 : alone + 1);
+        bool above = firn_bit_count(seen[axis]) > alone;
+        block->low[axis] = seen[axis] & 1 ? -1 : 0;
+        block->high[axis] = (int8_t)(above ? FIRN_BLOCK_EDGE + 1 : alone + 1);
     }
 }
 
@@ -358,12 +387,17 @@ static void find_reach(const sorting *s, firn_block *block, const uint32_t *list
 static void order_block(const sorting *s, size_t b)
 {
     firn_block *block = &((firn_block *)s->blocks.data)[b];
-    uint32_t *list = (uint32_t *)s->particles->scratch.data + block->begin;
     uint32_t *final = (uint32_t *)s->grid->destination.data + block->begin;
-    uint32_t count = block->end - block->begin;
-    gather_block(s, b, list);
-    (count <= FEW ? order_few : order_many)(s, list, count, final);
-    find_reach(s, block, list);
+    uint32_t count = block->end - block->begin, filled = 0;
+    part parts[PARTS];
+    int part_count = list_parts(s, b, parts);
+    if (count > FEW)
+        order_many(s, parts, part_count, final);
+    for (int k = 0; count <= FEW && k < part_count; k++) {
+        insert_part(s, &parts[k], final, filled);
+        filled += (uint32_t)parts[k].count;
+    }
+    find_reach(s, block, final);
     block->rest = 0.0f;
     if (block->near[STAY] >= 0) {
         const firn_block *before = &firn_grid_blocks(s->grid)[block->near[STAY]];
@@ -378,7 +412,8 @@ static void wrap_positions(const sorting *s)
         float *u = firn_channel_of(s->particles, FIRN_U + axis);
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
         for (size_t p = 0; p < count; p++)
-            u[p] -= 4.0f * blocks_below(u[p]);
+            if (!(u[p] >= 0.0f && u[p] < 4.0f))
+                u[p] -= 4.0f * blocks_below(u[p]);
     }
 }
 
@@ -410,15 +445,19 @@ static firn_result prepare(sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
-    size_t padded = s->particles->count + FIRN_PADDING;
+    size_t padded = s->particles->count + FIRN_PADDING, fresh = count_new(s);
     FIRN_TRY(firn_array_claim(budget, &grid->destination, padded, sizeof(uint32_t), error));
     FIRN_TRY(firn_array_claim(budget, &grid->order_of, padded, sizeof(uint32_t), error));
     FIRN_TRY(
         firn_array_claim(budget, &grid->moves, grid->block_count + 1, sizeof(firn_moves), error));
     s->moves = grid->moves.data;
+    s->codes = s->particles->scratch.data;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
     for (size_t b = 0; b < grid->block_count; b++)
         group_block(s, b);
+#pragma omp parallel for schedule(static) num_threads(s->thread_count)
+    for (size_t i = 0; i < fresh; i++)
+        s->codes[s->sorted_count + i] = code_of(s, s->sorted_count + i, STAY);
     FIRN_TRY(make_blocks(s, error));
     FIRN_TRY(gather_loose(s, error));
     place_blocks(s);
