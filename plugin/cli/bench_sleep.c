@@ -1,51 +1,89 @@
-/// `firn bench --sleep`: a settled field with a ball that stirs a tenth of it, once with the rest
-/// asleep and once awake, from one state.
+/// `firn bench --sleep`: a settled field, and beside it behind a wall a tenth of the snow that a
+/// ball stirs, once with the field asleep and once awake, from one state.
 #include "bench.h"
 #include "command.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define CELL 0.04f        // m; large, so that the field settles in few substeps
-#define DEPTH 4.0f        // cells
-#define SLEEP_SPEED 5e-3f // m/s
-#define SETTLED 0.5       // s, then the ball comes
-#define STIRRING 0.6      // s, then it has come and timing starts
-#define HALF_TURN 0.1     // s, in which the ball goes from one side to the other
-#define SWING 2.0f        // cells from the middle to either side
-#define BALL 0.025f       // of the field's edge, the radius of the ball
+#define CELL 0.04f         // m; large, so that the field settles in few substeps
+#define DEPTH 4.0f         // cells
+#define STIRRED_SHARE 0.1f // of the snow
+#define WALL 8.0f          // cells between the field and what is stirred
+#define SLEEP_SPEED 5e-3f  // m/s
+#define SETTLED 0.5        // s, then the ball comes
+#define STIRRING 0.7       // s, then timing starts
+#define HALF_TURN 0.2      // s, in which the ball goes from one side to the other
+#define SWING 8.0f         // cells from the middle to either side
 enum { TURNS = 20, SETTLING_LIMIT = 5000 };
 
-static firn_result add_walls(firn_sim *sim, float half, firn_error *error)
+/// Lengths of the scene, m. The wall's middle is at x = 0, the field on the left of it.
+typedef struct layout {
+    float width;          // along z, of both
+    float field, stirred; // along x
+    float wall;           // half of its thickness
+    float depth;
+} layout;
+
+static layout layout_of(double particles)
 {
-    const firn_vec3 normals[] = {{0.0f, 1.0f, 0.0f},
-                                 {1.0f, 0.0f, 0.0f},
-                                 {-1.0f, 0.0f, 0.0f},
-                                 {0.0f, 0.0f, 1.0f},
-                                 {0.0f, 0.0f, -1.0f}};
-    for (size_t i = 0; i < FIRN_COUNT(normals); i++) {
-        firn_collider_def wall = firn_collider_def_plane(normals[i], i == 0 ? 0.0f : -half);
-        wall.friction = i == 0 ? 0.5f : 0.0f;
-        FIRN_TRY(firn_sim_add_collider(sim, &wall, NULL, error));
-    }
-    return FIRN_OK;
+    float per_cell = firn_source_def_default().particles_per_cell;
+    float width = CELL * sqrtf((float)particles / (per_cell * DEPTH));
+    return (layout){.width = width,
+                    .field = (1.0f - STIRRED_SHARE) * width,
+                    .stirred = STIRRED_SHARE * width,
+                    .wall = 0.5f * WALL * CELL,
+                    .depth = DEPTH * CELL};
 }
 
-// A ball that waits above the field, dives into its middle and swings there.
-static firn_result add_ball(firn_sim *sim, float radius, firn_error *error)
+static firn_result add_walls(firn_sim *sim, layout at, firn_error *error)
 {
+    const struct {
+        firn_vec3 normal;
+        float offset;
+    } planes[] = {{{0.0f, 1.0f, 0.0f}, 0.0f},
+                  {{1.0f, 0.0f, 0.0f}, -at.wall - at.field},
+                  {{-1.0f, 0.0f, 0.0f}, -at.wall - at.stirred},
+                  {{0.0f, 0.0f, 1.0f}, -0.5f * at.width},
+                  {{0.0f, 0.0f, -1.0f}, -0.5f * at.width}};
+    for (size_t i = 0; i < FIRN_COUNT(planes); i++) {
+        firn_collider_def plane = firn_collider_def_plane(planes[i].normal, planes[i].offset);
+        plane.friction = i == 0 ? 0.5f : 0.0f;
+        FIRN_TRY(firn_sim_add_collider(sim, &plane, NULL, error));
+    }
+    firn_collider_def wall = firn_collider_def_box(firn_vec(0.0f, 0.0f, 0.0f),
+                                                   firn_vec(at.wall, 3.0f * at.depth, at.width));
+    return firn_sim_add_collider(sim, &wall, NULL, error);
+}
+
+// A ball that waits above the snow, dives into it and swings along the wall.
+static firn_result add_ball(firn_sim *sim, layout at, firn_error *error)
+{
+    float radius = 0.35f * at.stirred;
     firn_collider_def ball = firn_collider_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), radius);
-    firn_pose_key keys[TURNS + 2];
-    for (int i = 0; i < TURNS + 2; i++) {
-        bool waits = i < 1;
-        float x = waits ? 0.0f : i % 2 == 0 ? SWING * CELL : -SWING * CELL;
-        float y = waits ? DEPTH * CELL + radius + 20.0f * CELL : DEPTH * CELL;
+    firn_pose_key keys[TURNS + 1];
+    for (int i = 0; i <= TURNS; i++) {
+        float y = i == 0 ? at.depth + radius + 2.0f * CELL : at.depth;
+        float z = i % 2 == 0 ? -SWING * CELL : SWING * CELL;
         keys[i] = (firn_pose_key){SETTLED + HALF_TURN * i, firn_transform_identity()};
-        keys[i].pose.translation = firn_vec(x, y, 0.0f);
+        keys[i].pose.translation = firn_vec(at.wall + 0.5f * at.stirred, y, z);
     }
     firn_collider_id id;
     FIRN_TRY(firn_sim_add_collider(sim, &ball, &id, error));
-    return firn_sim_move_collider(sim, id, keys, TURNS + 2, error);
+    return firn_sim_move_collider(sim, id, keys, TURNS + 1, error);
+}
+
+// Fills the floor from x to x + length with snow that does not harden: its substeps stay long.
+static firn_result add_bed(firn_sim *sim, layout at, float x, float length, firn_error *error)
+{
+    firn_material_def material = firn_material_def_default();
+    material.hardening = 0.0f;
+    firn_source_def bed =
+        firn_source_def_box(firn_vec(x + 0.5f * length, 0.5f * at.depth, 0.0f),
+                            firn_scale(0.5f, firn_vec(length, at.depth, at.width)));
+    bed.jitter = 0.0f;
+    FIRN_TRY(firn_sim_add_material(sim, &material, &bed.material, error));
+    return firn_sim_add_source(sim, &bed, NULL, error);
 }
 
 static firn_result make_field(const firn_bench_request *request, float sleep_speed, firn_sim **sim,
@@ -54,21 +92,12 @@ static firn_result make_field(const firn_bench_request *request, float sleep_spe
     firn_sim_def def = request->def;
     def.cell_size = CELL;
     def.sleep_speed = sleep_speed;
+    layout at = layout_of(request->particles);
     FIRN_TRY(firn_sim_create(&def, sim, error));
-    // Without hardening a substep stays long.
-    firn_material_def material = firn_material_def_default();
-    material.hardening = 0.0f;
-    firn_material_id snow;
-    FIRN_TRY(firn_sim_add_material(*sim, &material, &snow, error));
-    float per_cell = firn_source_def_default().particles_per_cell;
-    float half = 0.5f * CELL * sqrtf((float)request->particles / (per_cell * DEPTH));
-    firn_vec3 half_size = {half, 0.5f * DEPTH * CELL, half};
-    firn_source_def bed = firn_source_def_box(firn_vec(0.0f, 0.5f * DEPTH * CELL, 0.0f), half_size);
-    bed.material = snow;
-    bed.jitter = 0.0f;
-    FIRN_TRY(firn_sim_add_source(*sim, &bed, NULL, error));
-    FIRN_TRY(add_walls(*sim, half, error));
-    return add_ball(*sim, 2.0f * BALL * half, error);
+    FIRN_TRY(add_bed(*sim, at, -at.wall - at.field, at.field, error));
+    FIRN_TRY(add_bed(*sim, at, at.wall, at.stirred, error));
+    FIRN_TRY(add_walls(*sim, at, error));
+    return add_ball(*sim, at, error);
 }
 
 enum { AWAKE, ASLEEP, SIDES };
@@ -76,7 +105,7 @@ enum { AWAKE, ASLEEP, SIDES };
 typedef struct measurement {
     firn_sim *sims[SIDES];
     firn_bench_cost cost[SIDES];
-    double asleep; // share of the particles, the least at the end of a round
+    double asleep; // share of the particles, the least of all rounds
 } measurement;
 
 static firn_result measure(const firn_bench_request *request, measurement *m, firn_error *error)
