@@ -1,18 +1,31 @@
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE // madvise
 #include "firn/base.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
-enum { ALIGNMENT = 64 };
+enum {
+    ALIGNMENT = 64,
+    HUGE_PAGE = 1 << 21,
+    LARGE = 1 << 22, // bytes from which huge pages are asked for
+};
 
+// Particles are read in dozens of streams and sorted at random: with huge pages the processor finds
+// their addresses more quickly. Systems without them go on as they are.
 static void *default_allocate(size_t bytes, size_t alignment, void *user)
 {
     (void)user;
     void *memory = NULL;
-    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+    if (posix_memalign(&memory, bytes < LARGE ? alignment : HUGE_PAGE, bytes) != 0)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    if (bytes >= LARGE)
+        (void)madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    return memory;
 }
 
 static void default_release(void *memory, void *user)

@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECKPOINT_VERSION = 2 };
+enum {
+    CHECKPOINT_VERSION = 3,
+    CHUNK = 1 << 18, // bytes that a thread takes at a time
+    CHUNKS = 64,     // that are hashed at a time
+};
 
 static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 
@@ -127,31 +131,69 @@ static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
     }
 }
 
+/// Where pieces go, and how many threads may help.
+typedef struct destination {
+    uint64_t hash;
+    unsigned char *at;
+    firn_file_writer *file;
+    int thread_count;
+} destination;
+
+// Large pieces are hashed in chunks, and the hashes of these in turn.
+static uint64_t hash_piece(const void *bytes, size_t size, uint64_t seed, int thread_count)
+{
+    if (size <= CHUNK)
+        return firn_hash64(bytes, size, seed);
+    uint64_t hash = seed;
+    for (size_t begin = 0; begin < size; begin += (size_t)CHUNK * CHUNKS) {
+        uint64_t hashes[CHUNKS];
+        size_t count = (size - begin + CHUNK - 1) / CHUNK;
+        count = count < CHUNKS ? count : CHUNKS;
+#pragma omp parallel for schedule(static) num_threads(thread_count)
+        for (size_t c = 0; c < count; c++) {
+            size_t at = begin + c * CHUNK, rest = size - at;
+            hashes[c] = firn_hash64((const char *)bytes + at, rest < CHUNK ? rest : CHUNK, c);
+        }
+        hash = firn_hash64(hashes, count * sizeof *hashes, hash);
+    }
+    return hash;
+}
+
+static void copy_piece(void *to, const void *from, size_t size, int thread_count)
+{
+    size_t count = (size + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(static) num_threads(count > 1 ? thread_count : 1)
+    for (size_t c = 0; c < count; c++) {
+        size_t at = c * CHUNK, rest = size - at;
+        memcpy((char *)to + at, (const char *)from + at, rest < CHUNK ? rest : CHUNK);
+    }
+}
+
 static void hash_sink(void *user, const void *bytes, size_t size)
 {
-    uint64_t *hash = user;
-    *hash = firn_hash64(bytes, size, *hash);
+    destination *d = user;
+    d->hash = hash_piece(bytes, size, d->hash, d->thread_count);
 }
 
 static void file_sink(void *user, const void *bytes, size_t size)
 {
-    firn_file_write(user, bytes, size);
+    firn_file_write(((destination *)user)->file, bytes, size);
 }
 
 static void memory_sink(void *user, const void *bytes, size_t size)
 {
-    unsigned char **at = user;
-    if (size > 0)
-        memcpy(*at, bytes, size);
-    *at += size;
+    destination *d = user;
+    copy_piece(d->at, bytes, size, d->thread_count);
+    d->at += size;
 }
 
 uint64_t firn_sim_hash(const firn_sim *sim)
 {
     uint64_t hash = firn_hash64(&sim->time, sizeof sim->time, (uint64_t)sim->substep);
     hash = firn_hash64(&sim->particles.next_id, sizeof sim->particles.next_id, hash);
-    write_body(sim, hash_sink, &hash);
-    return hash;
+    destination d = {.hash = hash, .thread_count = sim->thread_count};
+    write_body(sim, hash_sink, &d);
+    return d.hash;
 }
 
 static uint64_t header_checksum(checkpoint_header h)
@@ -163,9 +205,9 @@ static uint64_t header_checksum(checkpoint_header h)
 static checkpoint_header make_checked_header(const firn_sim *sim)
 {
     checkpoint_header h = make_header(sim);
-    uint64_t hash = header_checksum(h);
-    write_body(sim, hash_sink, &hash);
-    h.checksum = hash;
+    destination d = {.hash = header_checksum(h), .thread_count = sim->thread_count};
+    write_body(sim, hash_sink, &d);
+    h.checksum = d.hash;
     return h;
 }
 
@@ -175,7 +217,7 @@ firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *err
     FIRN_TRY(firn_file_create(path, &file, error));
     checkpoint_header header = make_checked_header(sim);
     firn_file_write(file, &header, sizeof header);
-    write_body(sim, file_sink, file);
+    write_body(sim, file_sink, &(destination){.file = file});
     return firn_file_commit(file, error);
 }
 
@@ -187,9 +229,9 @@ firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size
     if (*bytes == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a checkpoint of %.1f MB",
                          1e-6 * (double)header.total_size);
-    unsigned char *at = *bytes;
-    memory_sink(&at, &header, sizeof header);
-    write_body(sim, memory_sink, &at);
+    destination d = {.at = *bytes, .thread_count = sim->thread_count};
+    memory_sink(&d, &header, sizeof header);
+    write_body(sim, memory_sink, &d);
     *size = header.total_size;
     return FIRN_OK;
 }
@@ -249,11 +291,12 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
 static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h, cursor c)
 {
     uint64_t hash = header_checksum(*h);
+    int threads = sim->thread_count;
     for (int i = 0; i < sim->particles.channel_count; i++)
-        hash = firn_hash64(take(&c, h->count * 4), h->count * 4, hash);
-    hash = firn_hash64(take(&c, h->count), h->count, hash);
+        hash = hash_piece(take(&c, h->count * 4), h->count * 4, hash, threads);
+    hash = hash_piece(take(&c, h->count), h->count, hash, threads);
     size_t keys = (h->count - h->sorted_count) * 8;
-    hash = firn_hash64(take(&c, keys), keys, hash);
+    hash = hash_piece(take(&c, keys), keys, hash, threads);
     for (uint64_t b = 0; b < h->block_count; b++)
         hash = firn_hash64(take(&c, sizeof(saved_block)), sizeof(saved_block), hash);
     for (int i = 0; i < h->source_count; i++)
@@ -265,6 +308,7 @@ static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h, cur
 static bool blocks_are_sound(const saved_block *blocks, const checkpoint_header *h)
 {
     uint32_t last = 0;
+    uint64_t last_key = 0;
     for (uint64_t b = 0; b < h->block_count; b++) {
         firn_coord c = blocks[b].coord;
         int32_t limit = FIRN_COORD_LIMIT - 2;
@@ -272,6 +316,10 @@ static bool blocks_are_sound(const saved_block *blocks, const checkpoint_header 
             c.x <= -limit || c.x >= limit || c.y <= -limit || c.y >= limit || c.z <= -limit ||
             c.z >= limit || !(blocks[b].rest >= 0.0f))
             return false;
+        uint64_t key = firn_block_key(c);
+        if (b > 0 && key <= last_key)
+            return false;
+        last_key = key;
         last = blocks[b].end;
     }
     return last == h->sorted_count;
@@ -307,10 +355,10 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
 {
     firn_particles *p = &sim->particles;
     for (int i = 0; i < p->channel_count; i++)
-        memory_sink(&(unsigned char *){p->channel[i].data}, take(&c, h->count * 4), h->count * 4);
-    memory_sink(&(unsigned char *){p->material.data}, take(&c, h->count), h->count);
+        copy_piece(p->channel[i].data, take(&c, h->count * 4), h->count * 4, sim->thread_count);
+    copy_piece(p->material.data, take(&c, h->count), h->count, sim->thread_count);
     size_t keys = (h->count - h->sorted_count) * 8;
-    memory_sink(&(unsigned char *){sim->new_keys.data}, take(&c, keys), keys);
+    copy_piece(sim->new_keys.data, take(&c, keys), keys, sim->thread_count);
     firn_block *blocks = firn_grid_blocks(&sim->grid);
     for (uint64_t b = 0; b < h->block_count; b++) {
         saved_block saved;

@@ -1,90 +1,100 @@
 #include "grid.h"
 
-#include <string.h>
+#include "radix.h"
 
-typedef struct firn_block_entry {
-    uint64_t key;
-    int32_t value; // -1: empty
-} firn_block_entry;
-
-static size_t slot_of(const firn_block_map *map, uint64_t key)
+static bool reaches(const firn_block *block, int axis, int side)
 {
-    const firn_block_entry *entries = map->entries.data;
-    size_t slot = (size_t)((key * 0x9E3779B97F4A7C15u) >> 20) & map->mask;
-    while (entries[slot].value >= 0 && entries[slot].key != key)
-        slot = (slot + 1) & map->mask;
-    return slot;
+    return side == 0 || (side < 0 ? block->low[axis] < 0 : block->high[axis] > FIRN_BLOCK_EDGE);
 }
 
-int32_t firn_block_map_find(const firn_block_map *map, uint64_t key)
+static bool reaches_way(const firn_block *block, int way)
 {
-    if (map->count == 0)
-        return -1;
-    const firn_block_entry *entries = map->entries.data;
-    return entries[slot_of(map, key)].value;
+    firn_coord c = firn_way_coord(way);
+    return reaches(block, 0, c.x) && reaches(block, 1, c.y) && reaches(block, 2, c.z);
 }
 
-firn_result firn_block_map_clear(firn_block_map *map, firn_budget *budget, size_t expected,
-                                 firn_error *error)
+/// Blocks that are being made.
+typedef struct block_list {
+    firn_block *blocks;
+    size_t count;
+    int thread_count;
+} block_list;
+
+static bool add_node_keys(firn_block_map *map, const void *user)
 {
-    size_t capacity = 64;
-    while (capacity < 2 * expected)
-        capacity *= 2;
-    FIRN_TRY(firn_array_claim(budget, &map->entries, capacity, sizeof(firn_block_entry), error));
-    firn_block_entry *entries = map->entries.data;
-    for (size_t i = 0; i < capacity; i++)
-        entries[i].value = -1;
-    map->mask = capacity - 1;
-    map->count = 0;
-    return FIRN_OK;
+    const block_list *list = user;
+    bool fits = true;
+#pragma omp parallel for schedule(dynamic, 64) reduction(&& : fits) num_threads(list->thread_count)
+    for (size_t b = 0; b < list->count; b++)
+        for (int way = 0; way < FIRN_WAYS; way++)
+            if (reaches_way(&list->blocks[b], way)) {
+                uint64_t key = firn_block_key(firn_block_next(list->blocks[b].coord, way));
+                fits = fits && firn_block_map_add(map, key);
+            }
+    return fits;
 }
 
-// Doubles the table; keys holds every key that is in it, in the order of their numbers.
-static firn_result grow_map(firn_block_map *map, firn_budget *budget, const uint64_t *keys,
-                            firn_error *error)
+firn_result firn_grid_find_nodes(firn_grid *grid, firn_block *blocks, size_t count,
+                                 int thread_count, firn_error *error)
 {
-    size_t count = map->count;
-    FIRN_TRY(firn_block_map_clear(map, budget, 2 * count, error));
-    firn_block_entry *entries = map->entries.data;
-    for (size_t i = 0; i < count; i++) {
-        size_t slot = slot_of(map, keys[i]);
-        entries[slot] = (firn_block_entry){keys[i], (int32_t)i};
-    }
-    map->count = count;
-    return FIRN_OK;
-}
-
-firn_result firn_block_map_insert(firn_block_map *map, firn_budget *budget, firn_array *keys,
-                                  uint64_t key, int32_t *number, firn_error *error)
-{
-    firn_block_entry *entries = map->entries.data;
-    size_t slot = slot_of(map, key);
-    if (entries[slot].value < 0) {
-        FIRN_TRY(firn_array_reserve(budget, keys, map->count + 1, sizeof(uint64_t), error));
-        if (2 * (map->count + 1) > map->mask) {
-            FIRN_TRY(grow_map(map, budget, keys->data, error));
-            entries = map->entries.data;
-            slot = slot_of(map, key);
+    block_list list = {blocks, count, thread_count};
+    size_t before = grid->node_block_count + grid->node_block_count / 4, least = count + count / 2;
+    firn_block_filling filling = {
+        .budget = grid->budget,
+        .scratch = &grid->scratch,
+        .expected = before > least ? before : least,
+        .thread_count = thread_count,
+        .add = add_node_keys,
+        .user = &list,
+    };
+    FIRN_TRY(firn_block_map_fill(&grid->map, &filling, error));
+#pragma omp parallel for schedule(dynamic, 64) num_threads(thread_count)
+    for (size_t b = 0; b < count; b++)
+        for (int way = 0; way < FIRN_WAYS; way++) {
+            uint64_t key = firn_block_key(firn_block_next(blocks[b].coord, way));
+            blocks[b].near[way] =
+                reaches_way(&blocks[b], way) ? firn_block_map_find(&grid->map, key) : -1;
         }
-        entries[slot] = (firn_block_entry){key, (int32_t)map->count};
-        ((uint64_t *)keys->data)[map->count++] = key;
-    }
-    *number = entries[slot].value;
     return FIRN_OK;
 }
 
-void firn_block_map_renumber(firn_block_map *map, const uint64_t *sorted_keys)
+static int color_of(firn_coord c, int period)
 {
-    firn_block_entry *entries = map->entries.data;
-    for (size_t i = 0; i < map->count; i++)
-        entries[slot_of(map, sorted_keys[i])].value = (int32_t)i;
+    int x = (c.x + FIRN_COORD_LIMIT * 3) % period, y = (c.y + FIRN_COORD_LIMIT * 3) % period,
+        z = (c.z + FIRN_COORD_LIMIT * 3) % period;
+    return (x * period + y) * period + z;
+}
+
+// Tiles are 8 nodes wide for the quadratic kernel and 9 for the cubic one: every second, or third,
+// block along an axis can be scattered at the same time.
+void firn_grid_color(firn_grid *grid, const firn_block *blocks, size_t count, int thread_count)
+{
+    uint64_t *items = grid->scratch.data;
+    uint32_t *list = grid->color_blocks.data;
+    int period = grid->order == 3 ? 2 : 3;
+#pragma omp parallel for schedule(static) num_threads(thread_count)
+    for (size_t b = 0; b < count; b++)
+        items[b] = (uint64_t)color_of(blocks[b].coord, period) << 32 | (uint64_t)b;
+    grid->color_count = period * period * period;
+    firn_bit_range bits = {32, 32 + firn_bit_count((uint64_t)grid->color_count - 1)};
+    items = firn_radix_sort(items, items + count, count, bits, thread_count);
+    size_t *begin = grid->color_begin;
+    for (int color = 0; color <= grid->color_count; color++)
+        begin[color] = 0;
+    for (size_t i = 0; i < count; i++) {
+        list[i] = (uint32_t)items[i];
+        begin[(items[i] >> 32) + 1] = i + 1;
+    }
+    // A color without blocks ends where the one before does.
+    for (int color = 0; color < grid->color_count; color++)
+        begin[color + 1] = begin[color + 1] > begin[color] ? begin[color + 1] : begin[color];
 }
 
 void firn_grid_free(firn_grid *grid)
 {
     firn_array *arrays[] = {&grid->blocks,   &grid->node_coord,  &grid->color_blocks,
-                            &grid->keys,     &grid->destination, &grid->cells,
-                            &grid->order_of, &grid->map.entries};
+                            &grid->moves,    &grid->destination, &grid->scratch,
+                            &grid->order_of, &grid->map.entries, &grid->map.keys};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(grid->budget, arrays[i]);
     for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++)

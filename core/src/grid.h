@@ -6,6 +6,7 @@
 #ifndef FIRN_GRID_H
 #define FIRN_GRID_H
 
+#include "block_map.h"
 #include "memory.h"
 #include "particles.h"
 
@@ -15,8 +16,8 @@ enum {
     FIRN_BLOCK_EDGE = 4,
     FIRN_BLOCK_NODES = 64,
     FIRN_BLOCK_FLOATS = 4 * FIRN_BLOCK_NODES, // a node is four floats
-    FIRN_COORD_LIMIT = 1 << 20,               // blocks from the origin in each direction
     FIRN_COLOR_MAX = 27,
+    FIRN_WAYS = 27, // to the blocks around one, itself included
 };
 
 /// A node holds x, y, z of the quantity and a fourth number; rows of four nodes along z are
@@ -37,20 +38,13 @@ typedef enum firn_node_field {
 
 /// A block with particles in it.
 typedef struct firn_block {
-    firn_coord coord;    // in blocks
-    uint32_t begin, end; // its particles
-    float rest;          // s, for which they have hardly moved
-    int32_t near[27];    // node blocks around it: (x+1)*9 + (y+1)*3 + (z+1); -1: out of reach
-    int8_t low[3];       // cells: positions from low to below high, all axes,
-    int8_t high[3];      // have their kernels in the blocks that are there
+    firn_coord coord;        // in blocks
+    uint32_t begin, end;     // its particles
+    float rest;              // s, for which they have hardly moved
+    int32_t near[FIRN_WAYS]; // node blocks around it: (x+1)*9 + (y+1)*3 + (z+1); -1: out of reach
+    int8_t low[3];           // cells: positions from low to below high, all axes,
+    int8_t high[3];          // have their kernels in the blocks that are there
 } firn_block;
-
-/// Keys of blocks to numbers, open addressing.
-typedef struct firn_block_map {
-    firn_array entries; // firn_block_entry
-    size_t mask;        // capacity - 1
-    size_t count;
-} firn_block_map;
 
 typedef struct firn_grid {
     firn_budget *budget;
@@ -64,14 +58,28 @@ typedef struct firn_grid {
     firn_array field[FIRN_NODE_FIELD_COUNT];
     int color_count; // blocks of one color share no node
     size_t color_begin[FIRN_COLOR_MAX + 1];
-    firn_array color_blocks;                       // uint32
-    firn_block_map map;                            // keys of the node blocks
-    firn_array keys, destination, cells, order_of; // scratch of the sort
+    firn_array color_blocks;                          // uint32
+    firn_block_map map;                               // keys of the node blocks
+    firn_array destination, order_of, moves, scratch; // of the sort
 } firn_grid;
 
 static inline firn_block *firn_grid_blocks(const firn_grid *grid)
 {
     return (firn_block *)grid->blocks.data;
+}
+
+static inline firn_coord firn_way_coord(int way)
+{
+    firn_coord c = {way / 9 - 1, way / 3 % 3 - 1, way % 3 - 1};
+    return c;
+}
+
+/// The block next to another on a way, a place in firn_block.near.
+static inline firn_coord firn_block_next(firn_coord block, int way)
+{
+    firn_coord step = firn_way_coord(way);
+    firn_coord next = {block.x + step.x, block.y + step.y, block.z + step.z};
+    return next;
 }
 
 /// The 256 floats of a node block in a field.
@@ -92,21 +100,6 @@ static inline firn_vec3 firn_grid_node_position(const firn_grid *grid, firn_coor
                     h * (float)(FIRN_BLOCK_EDGE * block.z + (node & 3)));
 }
 
-static inline uint64_t firn_block_key(firn_coord c)
-{
-    return (uint64_t)(c.x + FIRN_COORD_LIMIT) << 42 | (uint64_t)(c.y + FIRN_COORD_LIMIT) << 21 |
-           (uint64_t)(c.z + FIRN_COORD_LIMIT);
-}
-
-static inline firn_coord firn_block_coord(uint64_t key)
-{
-    int32_t low = (1 << 21) - 1;
-    firn_coord c = {(int32_t)(key >> 42) - FIRN_COORD_LIMIT,
-                    ((int32_t)(key >> 21) & low) - FIRN_COORD_LIMIT,
-                    ((int32_t)key & low) - FIRN_COORD_LIMIT};
-    return c;
-}
-
 /// The box that particles must stay in; those outside are removed by the sort.
 typedef struct firn_bounds {
     firn_vec3 lower, upper; // m
@@ -121,18 +114,11 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
 
 void firn_grid_free(firn_grid *grid);
 
-/// Finds the number stored under key, or -1.
-int32_t firn_block_map_find(const firn_block_map *map, uint64_t key);
+/// Finds the node blocks that the particles of new blocks can reach, as their low and high say.
+firn_result firn_grid_find_nodes(firn_grid *grid, firn_block *blocks, size_t count,
+                                 int thread_count, firn_error *error);
 
-/// Empties the map and makes room for about expected keys.
-firn_result firn_block_map_clear(firn_block_map *map, firn_budget *budget, size_t expected,
-                                 firn_error *error);
-
-/// The number of key; a new key gets the next one and is appended to keys.
-firn_result firn_block_map_insert(firn_block_map *map, firn_budget *budget, firn_array *keys,
-                                  uint64_t key, int32_t *number, firn_error *error);
-
-/// Gives every key its place in sorted_keys, all keys of the map in a new order.
-void firn_block_map_renumber(firn_block_map *map, const uint64_t *sorted_keys);
+/// Colors new blocks; grid->scratch holds two numbers of 8 bytes for each.
+void firn_grid_color(firn_grid *grid, const firn_block *blocks, size_t count, int thread_count);
 
 #endif

@@ -1,7 +1,5 @@
 #include "particles.h"
 
-#include <string.h>
-
 firn_result firn_particles_reserve(firn_particles *particles, size_t count, firn_error *error)
 {
     if (count > FIRN_PARTICLE_LIMIT)
@@ -35,12 +33,13 @@ void firn_particles_permute(firn_particles *particles, const uint32_t *order, si
     for (int c = 0; c < particles->channel_count; c++)
         permute_channel(particles, &particles->channel[c], order, new_count, thread_count);
     const uint8_t *from = particles->material.data;
-    uint8_t *to = particles->scratch.data;
+    uint8_t *to = particles->scratch.data, *back = particles->material.data;
 #pragma omp parallel for schedule(static) num_threads(thread_count)
     for (size_t i = 0; i < new_count; i++)
         to[i] = from[order[i]];
-    if (new_count > 0)
-        memcpy(particles->material.data, to, new_count);
+#pragma omp parallel for schedule(static) num_threads(thread_count)
+    for (size_t i = 0; i < new_count; i++)
+        back[i] = to[i];
     particles->count = new_count;
 }
 

@@ -7,8 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-// Space is visited in blocks of this many lattice spacings.
-enum { BLOCK_EDGE = 4 };
+enum {
+    BLOCK_EDGE = 4,    // lattice spacings; space is visited in blocks
+    BATCH = 512,       // blocks that threads share
+    FEW = 16,          // blocks that are not worth it
+    MOST_POINTS = 128, // of the lattice in a block: 4 along an axis, or 5 by rounding
+};
 
 // Streams of random numbers that share a seed.
 enum { STREAM_JITTER, STREAM_STIFFNESS, STREAM_DENSITY, STREAM_COUNT };
@@ -88,11 +92,10 @@ static double noise_factor(const firn_source_def *def, float amplitude, const do
     return fmax(factor, noise_floor);
 }
 
-static void push_seed(emission *e, const seed *s)
+static void put_seed(const emission *e, size_t i, const seed *s)
 {
-    firn_seeds *seeds = e->seeds;
+    const firn_seeds *seeds = e->seeds;
     const firn_source_def *def = e->def;
-    size_t i = e->count++;
     float position[3];
     double lattice[3];
     for (int axis = 0; axis < 3; axis++) {
@@ -145,43 +148,113 @@ static bool is_wanted(const emission *e, const double origin[3])
     return (is_filling(e) || entry > e->tick * (double)e->from) && entry <= e->tick * (double)e->to;
 }
 
-static void emit_lattice_point(emission *e, const int64_t index[3])
+static void lattice_point(const emission *e, const int64_t index[3], double origin[3])
 {
     double offset[3];
     firn_hash_offsets(firn_lattice_hash(index, stream_seed(e->def, STREAM_JITTER)), offset);
-    seed s = {.velocity = e->def->velocity, .stiffness = 1.0, .density = 1.0, .jp = 1.0};
     for (int axis = 0; axis < 3; axis++)
-        s.origin[axis] =
+        origin[axis] =
             ((double)index[axis] + 0.5 + (double)e->def->jitter * offset[axis]) * e->spacing +
             e->shift[axis];
-    if (!is_wanted(e, s.origin))
-        return;
-    s.volume = e->spacing * e->spacing * e->spacing;
-    s.mass = (double)e->seeding->density * s.volume;
-    if (is_filling(e))
-        add_layers(e, &s);
-    push_seed(e, &s);
 }
 
-// The lattice points whose unmoved place is in a block when the lattice has traveled until e->to.
-static firn_result emit_block(emission *e, const int64_t block[3], firn_error *error)
+/// The lattice points whose unmoved place is in a block when the lattice has traveled until e->to.
+typedef struct lattice_box {
+    int64_t first[3];
+    int edge[3];
+} lattice_box;
+
+static lattice_box box_of(const emission *e, const int64_t block[3])
 {
-    int64_t first[3], last[3];
-    size_t points = 1;
+    lattice_box box;
     for (int axis = 0; axis < 3; axis++) {
         double way = e->shift[axis] + e->velocity[axis] * e->tick * (double)e->to;
         double traveled = way / e->spacing + 0.5;
-        first[axis] = (int64_t)ceil((double)(BLOCK_EDGE * block[axis]) - traveled);
-        last[axis] = (int64_t)ceil((double)(BLOCK_EDGE * (block[axis] + 1)) - traveled) - 1;
-        points *= (size_t)(last[axis] - first[axis] + 1);
+        double end = ceil((double)(BLOCK_EDGE * (block[axis] + 1)) - traveled);
+        box.first[axis] = (int64_t)ceil((double)(BLOCK_EDGE * block[axis]) - traveled);
+        box.edge[axis] = (int)((int64_t)end - box.first[axis]);
     }
-    FIRN_TRY(reserve_seeds(e->seeds, e->count + points, error));
-    int64_t index[3];
-    for (index[0] = first[0]; index[0] <= last[0]; index[0]++)
-        for (index[1] = first[1]; index[1] <= last[1]; index[1]++)
-            for (index[2] = first[2]; index[2] <= last[2]; index[2]++)
-                emit_lattice_point(e, index);
+    FIRN_ASSERT(box.edge[0] * box.edge[1] * box.edge[2] <= MOST_POINTS);
+    return box;
+}
+
+static void point_of(const lattice_box *box, int i, int64_t index[3])
+{
+    index[0] = box->first[0] + i / (box->edge[1] * box->edge[2]);
+    index[1] = box->first[1] + i / box->edge[2] % box->edge[1];
+    index[2] = box->first[2] + i % box->edge[2];
+}
+
+/// Blocks that threads look through together: first for the points that are wanted, and when these
+/// have been counted and have their places, to make particles of them.
+typedef struct batch {
+    int count;
+    int64_t block[BATCH][3];
+    uint64_t wanted[BATCH][MOST_POINTS / 64]; // a bit for each point
+    size_t begin[BATCH];                      // place of the first seed; before, how many
+} batch;
+
+static void find_wanted(const emission *e, batch *todo, int b)
+{
+    lattice_box box = box_of(e, todo->block[b]);
+    memset(todo->wanted[b], 0, sizeof todo->wanted[b]);
+    todo->begin[b] = 0;
+    for (int i = 0; i < box.edge[0] * box.edge[1] * box.edge[2]; i++) {
+        int64_t index[3];
+        double origin[3];
+        point_of(&box, i, index);
+        lattice_point(e, index, origin);
+        if (!is_wanted(e, origin))
+            continue;
+        todo->wanted[b][i / 64] |= (uint64_t)1 << i % 64;
+        todo->begin[b]++;
+    }
+}
+
+static void emit_wanted(const emission *e, const batch *todo, int b)
+{
+    lattice_box box = box_of(e, todo->block[b]);
+    size_t place = todo->begin[b];
+    for (int i = 0; i < box.edge[0] * box.edge[1] * box.edge[2]; i++) {
+        if ((todo->wanted[b][i / 64] >> i % 64 & 1) == 0)
+            continue;
+        seed s = {.velocity = e->def->velocity, .stiffness = 1.0, .density = 1.0, .jp = 1.0};
+        int64_t index[3];
+        point_of(&box, i, index);
+        lattice_point(e, index, s.origin);
+        s.volume = e->spacing * e->spacing * e->spacing;
+        s.mass = (double)e->seeding->density * s.volume;
+        if (is_filling(e))
+            add_layers(e, &s);
+        put_seed(e, place++, &s);
+    }
+}
+
+static firn_result emit_batch(emission *e, batch *todo, firn_error *error)
+{
+    int threads = todo->count > FEW && e->seeding->thread_count > 1 ? e->seeding->thread_count : 1;
+    size_t count = e->count;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int b = 0; b < todo->count; b++)
+        find_wanted(e, todo, b);
+    for (int b = 0; b < todo->count; b++) {
+        size_t here = todo->begin[b];
+        todo->begin[b] = count;
+        count += here;
+    }
+    FIRN_TRY(reserve_seeds(e->seeds, count, error));
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int b = 0; b < todo->count; b++)
+        emit_wanted(e, todo, b);
+    e->count = count;
+    todo->count = 0;
     return FIRN_OK;
+}
+
+static firn_result emit_block(emission *e, batch *todo, const int64_t block[3], firn_error *error)
+{
+    memcpy(todo->block[todo->count++], block, sizeof todo->block[0]);
+    return todo->count == BATCH ? emit_batch(e, todo, error) : FIRN_OK;
 }
 
 // How far from a point of the lattice things matter.
@@ -234,12 +307,13 @@ static firn_result emit_shape(emission *e, firn_error *error)
     }
     if (!(blocks < (double)FIRN_SEED_LIMIT))
         return refuse_count(blocks * BLOCK_EDGE * BLOCK_EDGE * BLOCK_EDGE, error);
+    batch todo = {.count = 0};
     for (block[0] = first[0]; block[0] <= last[0]; block[0]++)
         for (block[1] = first[1]; block[1] <= last[1]; block[1]++)
             for (block[2] = first[2]; block[2] <= last[2]; block[2]++)
                 if (block_matters(e, block, &r))
-                    FIRN_TRY(emit_block(e, block, error));
-    return FIRN_OK;
+                    FIRN_TRY(emit_block(e, &todo, block, error));
+    return emit_batch(e, &todo, error);
 }
 
 // One interval of a level set, which takes the ticks one by one.
@@ -249,13 +323,16 @@ static firn_result emit_level_set(emission *e, firn_seed_volume *volume, firn_er
     e->to = e->from + 1;
     const range r = emission_range(e);
     FIRN_TRY(firn_seed_volume_list(volume, BLOCK_EDGE * e->spacing, r.jitter, error));
-    for (; e->to <= last; e->to++)
+    batch todo = {.count = 0};
+    for (; e->to <= last; e->to++) {
         for (size_t i = 0; i < volume->blocks.count; i++) {
             firn_coord coord = volume->blocks.entries[i].coord;
             const int64_t block[3] = {coord.x, coord.y, coord.z};
             if (block_matters(e, block, &r))
-                FIRN_TRY(emit_block(e, block, error));
+                FIRN_TRY(emit_block(e, &todo, block, error));
         }
+        FIRN_TRY(emit_batch(e, &todo, error));
+    }
     return FIRN_OK;
 }
 
@@ -306,6 +383,8 @@ static firn_result emit_region(emission *e, const firn_source *source, double ti
         double expected = volume / (e->spacing * e->spacing * e->spacing);
         if (!(expected < (double)FIRN_SEED_LIMIT))
             return refuse_count(expected, error);
+        // Memory for all at once, if there is; growing would copy it again and again.
+        (void)reserve_seeds(e->seeds, e->count + (size_t)(1.01 * expected), NULL);
         e->from = -1;
         e->to = 0;
         FIRN_TRY(emit_interval(e, source->volume, error));
@@ -318,6 +397,8 @@ static firn_result emit_points(emission *e, firn_error *error)
     const firn_source_def *def = e->def;
     FIRN_TRY(reserve_seeds(e->seeds, e->count + def->point_count, error));
     double share = e->spacing * e->spacing * e->spacing;
+    int threads = e->seeding->thread_count > 1 ? e->seeding->thread_count : 1;
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < def->point_count; i++) {
         firn_vec3 x = def->points[i];
         seed s = {.origin = {(double)x.x, (double)x.y, (double)x.z},
@@ -328,10 +409,11 @@ static firn_result emit_points(emission *e, firn_error *error)
                   .jp = def->point_jp != NULL ? (double)def->point_jp[i] : 1.0};
         if (def->point_velocity != NULL)
             s.velocity = firn_add(s.velocity, def->point_velocity[i]);
-        push_seed(e, &s);
+        put_seed(e, e->count + i, &s);
         if (def->point_mass != NULL)
-            ((float *)e->seeds->mass.data)[e->count - 1] = def->point_mass[i];
+            ((float *)e->seeds->mass.data)[e->count + i] = def->point_mass[i];
     }
+    e->count += def->point_count;
     return FIRN_OK;
 }
 

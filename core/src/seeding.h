@@ -44,6 +44,7 @@ typedef struct firn_seeding {
     float cell_size; // m
     float density;   // kg/m^3, of the source's material
     firn_vec3 up;    // unit, against gravity; zero without gravity
+    int thread_count;
 } firn_seeding;
 
 /// Refuses a definition that is not initialized, out of range or without its region's data.

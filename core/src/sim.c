@@ -163,6 +163,28 @@ static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *k
     *key = firn_block_key((firn_coord){block[0], block[1], block[2]});
 }
 
+// Particle number i behind the last: at rest in itself, where the seed is.
+static void append_seed(const firn_sim *sim, const firn_seeds *seeds, size_t i, uint64_t *key)
+{
+    const firn_particles *particles = &sim->particles;
+    size_t p = particles->count + i;
+    for (int c = FIRN_F; c < particles->channel_count; c++)
+        firn_channel_of(particles, c)[p] = 0.0f;
+    place(sim, ((const firn_vec3 *)seeds->position.data)[i], p, key);
+    firn_vec3 velocity = ((const firn_vec3 *)seeds->velocity.data)[i];
+    const float v[3] = {velocity.x, velocity.y, velocity.z};
+    for (int axis = 0; axis < 3; axis++) {
+        firn_channel_of(particles, FIRN_V + axis)[p] = v[axis];
+        firn_channel_of(particles, FIRN_F + 4 * axis)[p] = 1.0f;
+    }
+    bool from_grid = sim->def.volume == FIRN_VOLUME_GRID;
+    firn_channel_of(particles, FIRN_JP)[p] = ((const float *)seeds->jp.data)[i];
+    firn_channel_of(particles, FIRN_MASS)[p] = ((const float *)seeds->mass.data)[i];
+    firn_channel_of(particles, FIRN_VOLUME)[p] =
+        from_grid ? 0.0f : ((const float *)seeds->volume.data)[i];
+    firn_channel_of(particles, FIRN_STIFFNESS)[p] = ((const float *)seeds->stiffness.data)[i];
+}
+
 firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t material,
                             firn_error *error)
 {
@@ -171,28 +193,17 @@ firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t mate
     FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
     FIRN_TRY(firn_array_reserve(&sim->budget, &sim->new_keys, waiting + seeds->count,
                                 sizeof(uint64_t), error));
-    const firn_vec3 *velocity = seeds->velocity.data;
-    const float *volume = seeds->volume.data;
-    bool from_grid = sim->def.volume == FIRN_VOLUME_GRID;
+    bool missing = false;
+#pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
     for (size_t i = 0; i < seeds->count; i++) {
+        append_seed(sim, seeds, i, (uint64_t *)sim->new_keys.data + waiting + i);
         size_t p = particles->count + i;
-        for (int c = FIRN_F; c < particles->channel_count; c++)
-            firn_channel_of(particles, c)[p] = 0.0f;
-        place(sim, ((const firn_vec3 *)seeds->position.data)[i], p,
-              (uint64_t *)sim->new_keys.data + waiting + i);
-        const float v[3] = {velocity[i].x, velocity[i].y, velocity[i].z};
-        for (int axis = 0; axis < 3; axis++) {
-            firn_channel_of(particles, FIRN_V + axis)[p] = v[axis];
-            firn_channel_of(particles, FIRN_F + 4 * axis)[p] = 1.0f;
-        }
-        firn_channel_of(particles, FIRN_JP)[p] = ((const float *)seeds->jp.data)[i];
-        firn_channel_of(particles, FIRN_MASS)[p] = ((const float *)seeds->mass.data)[i];
-        firn_channel_of(particles, FIRN_VOLUME)[p] = from_grid ? 0.0f : volume[i];
-        firn_channel_of(particles, FIRN_STIFFNESS)[p] = ((const float *)seeds->stiffness.data)[i];
-        ((uint32_t *)particles->channel[FIRN_ID].data)[p] = particles->next_id++;
+        ((uint32_t *)particles->channel[FIRN_ID].data)[p] = particles->next_id + (uint32_t)i;
         ((uint8_t *)particles->material.data)[p] = material;
-        sim->volumes_missing |= from_grid || volume[i] <= 0.0f;
+        missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
     }
+    sim->volumes_missing |= missing;
+    particles->next_id += (uint32_t)seeds->count;
     particles->count += seeds->count;
     sim->must_sort |= seeds->count > 0;
     return FIRN_OK;
@@ -205,6 +216,7 @@ firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
         .cell_size = sim->def.cell_size,
         .density = sim->materials.density[source->material],
         .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
+        .thread_count = sim->thread_count,
     };
     firn_source before = *source;
     FIRN_TRY(firn_source_emit(source, &seeding, sim->time, &sim->seeds, error));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { OWN = 13, NEIGHBORS = 27 }; // of firn_block.near
+enum { OWN = 13 }; // of firn_block.near
 
 // A moving collider wakes what it may reach before anyone looks again, in cells beyond the block.
 #define WAKE_MARGIN 2.0f
@@ -44,14 +44,16 @@ static bool is_quiet(const firn_sim *sim, size_t b)
     return firn_grid_blocks(&sim->grid)[b].rest >= sim->def.sleep_time;
 }
 
-// Neighbors are looked up by place: a block need not reach the nodes of one that reaches its own.
+// Neighbors that a block does not reach are looked up by place: they may reach its nodes all the
+// same.
 static bool has_loud_neighbor(const firn_sim *sim, const firn_block *block)
 {
     const uint8_t *loud = sim->loud.data;
-    firn_coord c = block->coord;
-    for (int n = 0; n < NEIGHBORS; n++) {
-        firn_coord at = {c.x + n / 9 - 1, c.y + n / 3 % 3 - 1, c.z + n % 3 - 1};
-        int32_t number = firn_block_map_find(&sim->grid.map, firn_block_key(at));
+    for (int n = 0; n < FIRN_WAYS; n++) {
+        int32_t number = block->near[n];
+        if (number < 0)
+            number = firn_block_map_find(&sim->grid.map,
+                                         firn_block_key(firn_block_next(block->coord, n)));
         if (number >= 0 && loud[number])
             return true;
     }
@@ -73,19 +75,25 @@ static void mark_nodes(firn_sim *sim)
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     const uint8_t *asleep = sim->asleep.data;
     uint8_t *idle = sim->idle.data;
-    uint64_t *held = sim->held.data, touched[NEIGHBORS];
-    for (int n = 0; n < NEIGHBORS; n++)
+    uint64_t *held = sim->held.data, touched[FIRN_WAYS];
+    for (int n = 0; n < FIRN_WAYS; n++)
         touched[n] = touched_nodes(n, sim->grid.order);
-    size_t nodes = sim->grid.node_block_count;
+    size_t nodes = sim->grid.node_block_count, count = sim->grid.block_count;
     memset(idle, 1, nodes);
     memset(held, 0, nodes * sizeof *held);
-    for (size_t b = 0; b < sim->grid.block_count; b++)
-        for (int n = 0; n < NEIGHBORS; n++) {
+#pragma omp parallel for schedule(static) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        for (int n = 0; n < FIRN_WAYS; n++) {
             int32_t near = blocks[b].near[n];
-            if (near >= 0 && asleep[b])
+            if (near < 0)
+                continue;
+            if (asleep[b]) {
+#pragma omp atomic
                 held[near] |= touched[n];
-            else if (near >= 0)
+            } else {
+#pragma omp atomic write
                 idle[near] = 0;
+            }
         }
 }
 
@@ -97,19 +105,26 @@ void firn_sleep_arrange(firn_sim *sim)
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     firn_block_limits *limits = sim->limits.data;
     uint8_t *asleep = sim->asleep.data, *loud = sim->loud.data;
-    size_t count = sim->grid.block_count;
+    size_t count = sim->grid.block_count, sleepers = 0;
     memset(loud, 0, sim->grid.node_block_count);
+#pragma omp parallel for schedule(static) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
-        loud[blocks[b].near[OWN]] |= !is_quiet(sim, b);
+        loud[blocks[b].near[OWN]] = !is_quiet(sim, b);
+#pragma omp parallel for schedule(dynamic, 64) reduction(+ : sleepers)                             \
+    num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
         asleep[b] = is_quiet(sim, b) && !has_loud_neighbor(sim, &blocks[b]);
         if (!asleep[b])
             continue;
-        lay_down(sim, &blocks[b]);
+        // Those that slept before lie still already.
+        if (limits[b].speed2 > 0.0f)
+            lay_down(sim, &blocks[b]);
         limits[b].speed2 = 0.0f;
-        sim->asleep_count += blocks[b].end - blocks[b].begin;
+        sleepers += blocks[b].end - blocks[b].begin;
     }
-    mark_nodes(sim);
+    sim->asleep_count = sleepers;
+    if (sleepers > 0)
+        mark_nodes(sim);
 }
 
 static void wake_all(firn_sim *sim)

@@ -1,16 +1,31 @@
 /// Stable sort of the particles by block and cell, and the blocks that follow from it.
+///
+/// Between two sorts particles drift into the blocks next to their own at most. Every present block
+/// groups its particles by the way they go; every new block then takes one group of each present
+/// block around it, in the order of these, and behind them what comes from elsewhere: new particles
+/// and those that were moved far. Nothing depends on how threads share the work.
 #include "grid.h"
+
+#include "radix.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    REMOVED = -1,
-    CHUNK_PARTICLES = 8192, // one unit of parallel counting
-    CHUNK_MAX = 64,
+    STAY = 13,       // the way to the own block
+    FAR = FIRN_WAYS, // beyond the blocks around
+    REMOVED,
+    GROUPS,
+    GROUP_BITS = 8,
     CELLS = FIRN_BLOCK_NODES,
+    FEW = 16, // particles of a block that are sorted by comparing
 };
+
+/// Where the groups of a block's particles begin in grid->order_of; behind the last, where it ends.
+typedef struct firn_moves {
+    uint32_t begin[GROUPS + 1];
+} firn_moves;
 
 typedef struct sorting {
     firn_grid *grid;
@@ -19,24 +34,35 @@ typedef struct sorting {
     const uint64_t *new_keys;
     size_t sorted_count;
     int thread_count;
-    size_t key_count;   // blocks after the sort
-    size_t chunk_count; // of the counting
+    const float *u[3];
+    uint32_t *codes;   // of each particle
+    firn_moves *moves; // of each present block
+    const uint64_t
+        *loose; // new block << 32 | particle, for those that come from elsewhere, in order
+    size_t loose_count;
+    firn_array blocks; // the new ones
+    size_t block_count;
 } sorting;
 
-// Whole blocks in a distance of u cells; what is no number, or too far for an integer, counts as
-// out of range.
+static firn_coord coord_add(firn_coord a, firn_coord b)
+{
+    return (firn_coord){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+// Whole blocks below a position in cells. The inner floor keeps a tiny negative number below zero.
+static float blocks_below(float u) { return floorf(0.25f * floorf(u)); }
+
+// The same as an integer; what is no number, or too far for one, counts as out of range.
 static int32_t whole_blocks(float u)
 {
-    return fabsf(u) < 4.0f * FIRN_COORD_LIMIT ? (int32_t)floorf(0.25f * u) : 2 * FIRN_COORD_LIMIT;
+    return fabsf(u) < 4.0f * FIRN_COORD_LIMIT ? (int32_t)blocks_below(u) : 2 * FIRN_COORD_LIMIT;
 }
 
-static firn_coord shift_of(const float *const u[3], size_t p)
+static firn_coord shift_of(const sorting *s, size_t p)
 {
-    firn_coord shift = {whole_blocks(u[0][p]), whole_blocks(u[1][p]), whole_blocks(u[2][p])};
-    return shift;
+    return (firn_coord){whole_blocks(s->u[0][p]), whole_blocks(s->u[1][p]),
+                        whole_blocks(s->u[2][p])};
 }
-
-static bool is_zero(firn_coord c) { return (c.x | c.y | c.z) == 0; }
 
 static bool in_range(firn_coord c)
 {
@@ -44,250 +70,339 @@ static bool in_range(firn_coord c)
     return abs(c.x) < limit && abs(c.y) < limit && abs(c.z) < limit;
 }
 
-static bool in_bounds(const sorting *s, firn_coord block, const float *const u[3], size_t p)
+static bool in_bounds(const sorting *s, firn_coord block, const float u[3])
 {
     double h = s->grid->cell_size, shift = firn_grid_shift(s->grid);
-    double x = h * (u[0][p] + 4.0 * block.x + shift);
-    double y = h * (u[1][p] + 4.0 * block.y + shift);
-    double z = h * (u[2][p] + 4.0 * block.z + shift);
+    double x = h * (u[0] + 4.0 * block.x + shift);
+    double y = h * (u[1] + 4.0 * block.y + shift);
+    double z = h * (u[2] + 4.0 * block.z + shift);
     const firn_bounds *b = s->bounds;
     return x >= b->lower.x && y >= b->lower.y && z >= b->lower.z && x <= b->upper.x &&
            y <= b->upper.y && z <= b->upper.z;
 }
 
-// True when a whole block and its drift are far from the bounds, so that no particle needs a look.
+static bool particle_in_bounds(const sorting *s, firn_coord block, size_t p)
+{
+    return in_bounds(s, block, (const float[3]){s->u[0][p], s->u[1][p], s->u[2][p]});
+}
+
+// True when a block and those around it are far from all bounds, so that no particle needs a look.
 static bool block_in_bounds(const sorting *s, firn_coord block)
 {
-    static const float corner[2][3] = {{-5.0f, -5.0f, -5.0f}, {9.0f, 9.0f, 9.0f}};
-    const float *const low[3] = {&corner[0][0], &corner[0][1], &corner[0][2]};
-    const float *const high[3] = {&corner[1][0], &corner[1][1], &corner[1][2]};
-    return in_bounds(s, block, low, 0) && in_bounds(s, block, high, 0);
+    firn_coord low = firn_block_next(block, 0), high = firn_block_next(block, FIRN_WAYS - 1);
+    return in_range(low) && in_range(high) &&
+           in_bounds(s, block, (const float[3]){-5.0f, -5.0f, -5.0f}) &&
+           in_bounds(s, block, (const float[3]){9.0f, 9.0f, 9.0f});
 }
 
-static firn_result number_of(sorting *s, firn_coord block, int32_t *number, firn_error *error)
+static int group_of(const sorting *s, firn_coord block, size_t p)
 {
-    firn_grid *grid = s->grid;
-    return firn_block_map_insert(&grid->map, grid->budget, &grid->keys, firn_block_key(block),
-                                 number, error);
+    firn_coord shift = shift_of(s, p);
+    if (!in_range(coord_add(block, shift)) || !particle_in_bounds(s, block, p))
+        return REMOVED;
+    if (abs(shift.x) > 1 || abs(shift.y) > 1 || abs(shift.z) > 1)
+        return FAR;
+    return 9 * shift.x + 3 * shift.y + shift.z + STAY;
 }
 
-// Numbers the block that every particle now belongs to. Most stay: those need no look-up.
-static firn_result find_destinations(sorting *s, firn_error *error)
+static uint32_t cell_along(float u) { return (uint32_t)(int32_t)floorf(u) & 3; }
+
+// What a particle is sorted by: the way it goes and, above that, its cell there.
+static uint32_t code_of(const sorting *s, size_t p, int group)
 {
-    firn_grid *grid = s->grid;
-    const float *const u[3] = {firn_channel_of(s->particles, FIRN_U),
-                               firn_channel_of(s->particles, FIRN_U + 1),
-                               firn_channel_of(s->particles, FIRN_U + 2)};
-    int32_t *destination = grid->destination.data;
-    for (size_t b = 0; b < grid->block_count; b++) {
-        const firn_block *block = &firn_grid_blocks(grid)[b];
-        bool inside = block_in_bounds(s, block->coord);
-        int32_t home = -1;
-        for (size_t p = block->begin; p < block->end; p++) {
-            firn_coord shift = shift_of(u, p);
-            firn_coord coord = {block->coord.x + shift.x, block->coord.y + shift.y,
-                                block->coord.z + shift.z};
-            if (!in_range(coord) || (!inside && !in_bounds(s, block->coord, u, p))) {
-                destination[p] = REMOVED;
-            } else if (!is_zero(shift)) {
-                FIRN_TRY(number_of(s, coord, &destination[p], error));
-            } else {
-                if (home < 0)
-                    FIRN_TRY(number_of(s, coord, &home, error));
-                destination[p] = home;
-            }
-        }
+    uint32_t cell =
+        cell_along(s->u[0][p]) << 4 | cell_along(s->u[1][p]) << 2 | cell_along(s->u[2][p]);
+    return cell << GROUP_BITS | (uint32_t)group;
+}
+
+static uint32_t group_in(uint32_t code) { return code & ((1u << GROUP_BITS) - 1); }
+static uint32_t cell_in(uint32_t code) { return code >> GROUP_BITS; }
+
+// The codes of a block's particles if all are less than a block away from it.
+static bool find_near_codes(const sorting *s, const firn_block *block)
+{
+    const float *x = s->u[0], *y = s->u[1], *z = s->u[2];
+    bool near = true;
+    for (size_t p = block->begin; p < block->end; p++) {
+        near &= fabsf(x[p] - 2.0f) < 6.0f && fabsf(y[p] - 2.0f) < 6.0f && fabsf(z[p] - 2.0f) < 6.0f;
+        int group = 9 * ((x[p] >= 4.0f) - (x[p] < 0.0f)) + 3 * ((y[p] >= 4.0f) - (y[p] < 0.0f)) +
+                    (z[p] >= 4.0f) - (z[p] < 0.0f) + STAY;
+        s->codes[p] = code_of(s, p, group);
     }
-    for (size_t p = s->sorted_count; p < s->particles->count; p++) {
-        firn_coord coord = firn_block_coord(s->new_keys[p - s->sorted_count]);
-        if (in_range(coord) && in_bounds(s, coord, u, p))
-            FIRN_TRY(number_of(s, coord, &destination[p], error));
-        else
-            destination[p] = REMOVED;
-    }
-    s->key_count = grid->map.count;
-    return FIRN_OK;
+    return near;
 }
 
-static int compare_keys(const void *a, const void *b)
+static void group_block(const sorting *s, size_t b)
 {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
-// Puts the keys in order and tells each old number its place; places is scratch for that.
-static void rank_keys(firn_grid *grid, int32_t *places)
-{
-    uint64_t *keys = grid->keys.data;
-    size_t count = grid->map.count;
-    if (count == 0)
-        return;
-    uint64_t *sorted = (uint64_t *)(places + 2 * ((count + 1) / 2));
-    memcpy(sorted, keys, count * sizeof *keys);
-    qsort(sorted, count, sizeof *sorted, compare_keys);
-    firn_block_map_renumber(&grid->map, sorted);
-    for (size_t i = 0; i < count; i++)
-        places[i] = firn_block_map_find(&grid->map, keys[i]);
-    memcpy(keys, sorted, count * sizeof *keys);
-}
-
-static firn_result rank_destinations(sorting *s, firn_error *error)
-{
-    firn_grid *grid = s->grid;
-    FIRN_TRY(firn_array_claim(grid->budget, &grid->cells, s->key_count + 1, 16, error));
-    int32_t *places = grid->cells.data;
-    rank_keys(grid, places);
-    int32_t *destination = grid->destination.data;
-    size_t count = s->particles->count;
-#pragma omp parallel for schedule(static) num_threads(s->thread_count)
-    for (size_t p = 0; p < count; p++)
-        if (destination[p] != REMOVED)
-            destination[p] = places[destination[p]];
-    return FIRN_OK;
-}
-
-static size_t chunk_begin(const sorting *s, size_t chunk)
-{
-    return s->particles->count * chunk / s->chunk_count;
-}
-
-// Counting sort by block: the place of a particle follows from its block and its present place
-// alone, so the result does not depend on how the work is shared.
-static firn_result order_by_block(sorting *s, firn_block *blocks, firn_error *error)
-{
-    firn_grid *grid = s->grid;
-    size_t blocks_count = s->key_count, chunks = s->chunk_count;
-    FIRN_TRY(firn_array_claim(grid->budget, &grid->cells, blocks_count * chunks + 1,
-                              sizeof(uint32_t), error));
-    uint32_t *counts = grid->cells.data, *order = grid->order_of.data;
-    const int32_t *destination = grid->destination.data;
-    memset(counts, 0, blocks_count * chunks * sizeof *counts);
-#pragma omp parallel for schedule(dynamic) num_threads(s->thread_count)
-    for (size_t c = 0; c < chunks; c++)
-        for (size_t p = chunk_begin(s, c); p < chunk_begin(s, c + 1); p++)
-            if (destination[p] != REMOVED)
-                counts[c * blocks_count + (size_t)destination[p]]++;
-    uint32_t sum = 0;
-    for (size_t b = 0; b < blocks_count; b++) {
-        blocks[b].begin = sum;
-        for (size_t c = 0; c < chunks; c++) {
-            uint32_t here = counts[c * blocks_count + b];
-            counts[c * blocks_count + b] = sum;
-            sum += here;
-        }
-        blocks[b].end = sum;
-    }
-#pragma omp parallel for schedule(dynamic) num_threads(s->thread_count)
-    for (size_t c = 0; c < chunks; c++)
-        for (size_t p = chunk_begin(s, c); p < chunk_begin(s, c + 1); p++)
-            if (destination[p] != REMOVED)
-                order[counts[c * blocks_count + (size_t)destination[p]]++] = (uint32_t)p;
-    return FIRN_OK;
-}
-
-static uint32_t cell_of(const float *u, uint32_t p) { return (uint32_t)(int32_t)floorf(u[p]) & 3; }
-
-// Within a block, particles of one cell stand together. Writes the final order over destination.
-static void order_by_cell(const sorting *s, const firn_block *block)
-{
-    const float *const u[3] = {firn_channel_of(s->particles, FIRN_U),
-                               firn_channel_of(s->particles, FIRN_U + 1),
-                               firn_channel_of(s->particles, FIRN_U + 2)};
-    const uint32_t *order = s->grid->order_of.data;
-    uint32_t *final = s->grid->destination.data;
-    uint32_t counts[CELLS] = {0};
-    for (uint32_t i = block->begin; i < block->end; i++) {
-        uint32_t p = order[i];
-        counts[cell_of(u[0], p) << 4 | cell_of(u[1], p) << 2 | cell_of(u[2], p)]++;
-    }
-    uint32_t sum = block->begin;
-    for (int c = 0; c < CELLS; c++) {
-        uint32_t here = counts[c];
-        counts[c] = sum;
+    const firn_block *block = &firn_grid_blocks(s->grid)[b];
+    uint32_t *order = s->grid->order_of.data;
+    if (!block_in_bounds(s, block->coord) || !find_near_codes(s, block))
+        for (size_t p = block->begin; p < block->end; p++)
+            s->codes[p] = code_of(s, p, group_of(s, block->coord, p));
+    uint32_t at[GROUPS] = {0}, sum = block->begin;
+    for (size_t p = block->begin; p < block->end; p++)
+        at[group_in(s->codes[p])]++;
+    for (int g = 0; g < GROUPS; g++) {
+        uint32_t here = at[g];
+        s->moves[b].begin[g] = at[g] = sum;
         sum += here;
     }
-    for (uint32_t i = block->begin; i < block->end; i++) {
-        uint32_t p = order[i];
-        final[counts[cell_of(u[0], p) << 4 | cell_of(u[1], p) << 2 | cell_of(u[2], p)]++] = p;
-    }
+    s->moves[b].begin[GROUPS] = sum;
+    for (size_t p = block->begin; p < block->end; p++)
+        order[at[group_in(s->codes[p])]++] = (uint32_t)p;
 }
 
-// How far positions in a block may drift along each axis: a cell at least.
-static void find_reach(const sorting *s, firn_block *block)
+static uint32_t group_size(const firn_moves *moves, int group)
 {
+    return moves->begin[group + 1] - moves->begin[group];
+}
+
+static uint64_t far_key(const sorting *s, size_t b, size_t p)
+{
+    return firn_block_key(coord_add(firn_grid_blocks(s->grid)[b].coord, shift_of(s, p)));
+}
+
+// Adds the keys of the blocks that the particles of a present block go to.
+static bool add_keys_of_block(firn_block_map *map, const sorting *s, size_t b)
+{
+    const firn_moves *moves = &s->moves[b];
     const uint32_t *order = s->grid->order_of.data;
-    for (int axis = 0; axis < 3; axis++) {
-        const float *u = firn_channel_of(s->particles, FIRN_U + axis);
-        uint32_t least = 3, most = 0;
-        for (uint32_t i = block->begin; i < block->end; i++) {
-            uint32_t cell = cell_of(u, order[i]);
-            least = cell < least ? cell : least;
-            most = cell > most ? cell : most;
-        }
-        // Without the block below, kernels begin at node 0; without the one above, they end at 3.
-        uint32_t alone = FIRN_BLOCK_EDGE - (uint32_t)s->grid->order;
-        block->low[axis] = least == 0 ? -1 : 0;
-        block->high[axis] = (int8_t)(most >= alone ? FIRN_BLOCK_EDGE + 1 : alone + 1);
-    }
+    firn_coord coord = firn_grid_blocks(s->grid)[b].coord;
+    bool fits = true;
+    for (int way = 0; way < FIRN_WAYS; way++)
+        if (group_size(moves, way) > 0)
+            fits &= firn_block_map_add(map, firn_block_key(firn_block_next(coord, way)));
+    for (uint32_t i = moves->begin[FAR]; i < moves->begin[FAR + 1]; i++)
+        fits &= firn_block_map_add(map, far_key(s, b, order[i]));
+    return fits;
 }
 
-static bool reaches(const firn_block *block, int axis, int side)
+static bool new_is_in(const sorting *s, size_t i)
 {
-    return side == 0 || (side < 0 ? block->low[axis] < 0 : block->high[axis] > FIRN_BLOCK_EDGE);
+    firn_coord coord = firn_block_coord(s->new_keys[i]);
+    return in_range(coord) && particle_in_bounds(s, coord, s->sorted_count + i);
 }
 
-// The node blocks are all blocks that the kernels of a block's particles can reach.
-static firn_result find_node_blocks(sorting *s, firn_block *blocks, firn_error *error)
+static size_t count_new(const sorting *s) { return s->particles->count - s->sorted_count; }
+
+static bool add_all_keys(firn_block_map *map, const void *user)
+{
+    const sorting *s = user;
+    size_t present = s->grid->block_count, fresh = count_new(s);
+    bool fits = true;
+#pragma omp parallel num_threads(s->thread_count) reduction(&& : fits)
+    {
+#pragma omp for schedule(dynamic, 64) nowait
+        for (size_t b = 0; b < present; b++)
+            fits = fits && add_keys_of_block(map, s, b);
+#pragma omp for schedule(dynamic, 4096)
+        for (size_t i = 0; i < fresh; i++)
+            fits = fits && (!new_is_in(s, i) || firn_block_map_add(map, s->new_keys[i]));
+    }
+    return fits;
+}
+
+// The new blocks, each with the present ones that particles come from: near is where these are.
+static firn_result make_blocks(sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
-    FIRN_TRY(firn_block_map_clear(&grid->map, grid->budget, 4 * s->key_count, error));
-#pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
-    for (size_t b = 0; b < s->key_count; b++)
-        find_reach(s, &blocks[b]);
-    for (size_t b = 0; b < s->key_count; b++) {
-        firn_coord c = blocks[b].coord;
-        for (int n = 0; n < 27; n++) {
-            int x = n / 9 - 1, y = n / 3 % 3 - 1, z = n % 3 - 1;
-            firn_coord at = {c.x + x, c.y + y, c.z + z};
-            blocks[b].near[n] = -1;
-            if (reaches(&blocks[b], 0, x) && reaches(&blocks[b], 1, y) && reaches(&blocks[b], 2, z))
-                FIRN_TRY(number_of(s, at, &blocks[b].near[n], error));
-        }
+    firn_block_filling filling = {
+        .budget = grid->budget,
+        .scratch = &grid->scratch,
+        .expected = grid->block_count + grid->block_count / 2,
+        .thread_count = s->thread_count,
+        .add = add_all_keys,
+        .user = s,
+    };
+    FIRN_TRY(firn_block_map_fill(&grid->map, &filling, error));
+    s->block_count = grid->map.count;
+    // Never fewer than before: a snapshot of the blocks must find room when it is brought back.
+    size_t held = grid->blocks.bytes / sizeof(firn_block);
+    size_t wanted = s->block_count + 1 > held ? s->block_count + 1 : held;
+    FIRN_TRY(firn_array_claim(grid->budget, &s->blocks, wanted, sizeof(firn_block), error));
+    firn_block *blocks = s->blocks.data;
+    const uint64_t *keys = grid->map.keys.data;
+#pragma omp parallel for schedule(static) num_threads(s->thread_count)
+    for (size_t b = 0; b < s->block_count; b++) {
+        blocks[b].coord = firn_block_coord(keys[b]);
+        memset(blocks[b].near, -1, sizeof blocks[b].near);
     }
-    size_t count = grid->map.count;
-    FIRN_TRY(firn_array_claim(grid->budget, &grid->cells, count + 1, 16, error));
-    int32_t *places = grid->cells.data;
-    rank_keys(grid, places);
-    for (size_t b = 0; b < s->key_count; b++)
-        for (int n = 0; n < 27; n++)
+#pragma omp parallel for schedule(dynamic, 64) num_threads(s->thread_count)
+    for (size_t b = 0; b < grid->block_count; b++)
+        for (int way = 0; way < FIRN_WAYS; way++)
+            if (group_size(&s->moves[b], way) > 0) {
+                firn_coord to = firn_block_next(firn_grid_blocks(grid)[b].coord, way);
+                int32_t number = firn_block_map_find(&grid->map, firn_block_key(to));
+                blocks[number].near[FIRN_WAYS - 1 - way] = (int32_t)b;
+            }
+    return FIRN_OK;
+}
+
+static uint64_t loose_item(const sorting *s, uint64_t key, size_t p)
+{
+    return (uint64_t)firn_block_map_find(&s->grid->map, key) << 32 | (uint64_t)p;
+}
+
+// Particles that do not come from a block next to their new one, in the order of the new blocks.
+static firn_result gather_loose(sorting *s, firn_error *error)
+{
+    const uint32_t *order = s->grid->order_of.data;
+    size_t far = 0, most = count_new(s), count = 0;
+    for (size_t b = 0; b < s->grid->block_count; b++)
+        far += group_size(&s->moves[b], FAR);
+    FIRN_TRY(firn_array_claim(s->grid->budget, &s->grid->scratch, 2 * (far + most),
+                              sizeof(uint64_t), error));
+    uint64_t *items = s->grid->scratch.data;
+    for (size_t b = 0; far > 0 && b < s->grid->block_count; b++)
+        for (uint32_t i = s->moves[b].begin[FAR]; i < s->moves[b].begin[FAR + 1]; i++)
+            items[count++] = loose_item(s, far_key(s, b, order[i]), order[i]);
+    const uint64_t dropped = (uint64_t)s->block_count << 32;
+#pragma omp parallel for schedule(static) num_threads(s->thread_count)
+    for (size_t i = 0; i < most; i++)
+        items[count + i] =
+            new_is_in(s, i) ? loose_item(s, s->new_keys[i], s->sorted_count + i) : dropped;
+    count += most;
+    firn_bit_range bits = {32, 32 + firn_bit_count(s->block_count)};
+    s->loose = firn_radix_sort(items, items + count, count, bits, s->thread_count);
+    s->loose_count = count;
+    return FIRN_OK;
+}
+
+// The first loose item of a new block, or of the next one that has any.
+static size_t first_loose(const sorting *s, size_t block)
+{
+    size_t low = 0, high = s->loose_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->loose[middle] >> 32 < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Sizes in parallel, then their sum: the particles of each block.
+static void place_blocks(sorting *s)
+{
+    firn_block *blocks = s->blocks.data;
+#pragma omp parallel for schedule(static) num_threads(s->thread_count)
+    for (size_t b = 0; b < s->block_count; b++) {
+        size_t size = first_loose(s, b + 1) - first_loose(s, b);
+        for (int n = 0; n < FIRN_WAYS; n++)
             if (blocks[b].near[n] >= 0)
-                blocks[b].near[n] = places[blocks[b].near[n]];
-    return firn_array_reserve(grid->budget, &grid->node_coord, count, sizeof(firn_coord), error);
-}
-
-static int color_of(firn_coord c, int period)
-{
-    int x = (c.x + FIRN_COORD_LIMIT * 3) % period, y = (c.y + FIRN_COORD_LIMIT * 3) % period,
-        z = (c.z + FIRN_COORD_LIMIT * 3) % period;
-    return (x * period + y) * period + z;
-}
-
-// Tiles are 8 nodes wide for the quadratic kernel and 9 for the cubic one: every second, or third,
-// block along an axis can be scattered at the same time.
-static void color_blocks(firn_grid *grid)
-{
-    int period = grid->order == 3 ? 2 : 3;
-    const firn_block *blocks = firn_grid_blocks(grid);
-    uint32_t *list = grid->color_blocks.data;
-    size_t filled = 0;
-    grid->color_count = period * period * period;
-    for (int color = 0; color < grid->color_count; color++) {
-        grid->color_begin[color] = filled;
-        for (size_t b = 0; b < grid->block_count; b++)
-            if (color_of(blocks[b].coord, period) == color)
-                list[filled++] = (uint32_t)b;
+                size += group_size(&s->moves[blocks[b].near[n]], FIRN_WAYS - 1 - n);
+        blocks[b].end = (uint32_t)size;
     }
-    grid->color_begin[grid->color_count] = filled;
+    uint32_t sum = 0;
+    for (size_t b = 0; b < s->block_count; b++) {
+        blocks[b].begin = sum;
+        sum += blocks[b].end;
+        blocks[b].end = sum;
+    }
+}
+
+// Some particles of a new block, in the order of their present places.
+typedef struct part {
+    const uint32_t *particles; // NULL: the loose ones from first on
+    size_t first, count;
+} part;
+
+enum { PARTS = FIRN_WAYS + 1 };
+
+static int list_parts(const sorting *s, size_t b, part parts[PARTS])
+{
+    const firn_block *block = &((const firn_block *)s->blocks.data)[b];
+    const uint32_t *order = s->grid->order_of.data;
+    int count = 0;
+    for (int n = 0; n < FIRN_WAYS; n++) {
+        if (block->near[n] < 0)
+            continue;
+        const firn_moves *moves = &s->moves[block->near[n]];
+        int way = FIRN_WAYS - 1 - n;
+        parts[count++] = (part){order + moves->begin[way], 0, group_size(moves, way)};
+    }
+    size_t first = first_loose(s, b), end = first_loose(s, b + 1);
+    if (end > first)
+        parts[count++] = (part){NULL, first, end - first};
+    return count;
+}
+
+static uint32_t particle_at(const sorting *s, const part *p, size_t i)
+{
+    return p->particles != NULL ? p->particles[i] : (uint32_t)s->loose[p->first + i];
+}
+
+// Puts particles behind those of their cells that are there; few, by comparing.
+static void insert_part(const sorting *s, const part *p, uint32_t *final, uint32_t filled)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        uint32_t particle = particle_at(s, p, i), cell = cell_in(s->codes[particle]), at = filled++;
+        for (; at > 0 && cell_in(s->codes[final[at - 1]]) > cell; at--)
+            final[at] = final[at - 1];
+        final[at] = particle;
+    }
+}
+
+// Many, by counting.
+static void order_many(const sorting *s, const part *parts, int count, uint32_t *final)
+{
+    uint32_t at[CELLS] = {0}, sum = 0;
+    for (int k = 0; k < count; k++)
+        for (size_t i = 0; i < parts[k].count; i++)
+            at[cell_in(s->codes[particle_at(s, &parts[k], i)])]++;
+    for (int c = 0; c < CELLS; c++) {
+        uint32_t here = at[c];
+        at[c] = sum;
+        sum += here;
+    }
+    for (int k = 0; k < count; k++)
+        for (size_t i = 0; i < parts[k].count; i++) {
+            uint32_t particle = particle_at(s, &parts[k], i);
+            final[at[cell_in(s->codes[particle])]++] = particle;
+        }
+}
+
+// Positions in a block may drift by a cell along each axis, in either direction.
+static void find_reach(const sorting *s, firn_block *block, const uint32_t *final)
+{
+    uint32_t seen[3] = {0, 0, 0}; // a bit for each cell along an axis
+    for (uint32_t i = 0; i < block->end - block->begin; i++) {
+        uint32_t cell = cell_in(s->codes[final[i]]);
+        seen[0] |= 1u << (cell >> 4);
+        seen[1] |= 1u << (cell >> 2 & 3);
+        seen[2] |= 1u << (cell & 3);
+    }
+    // Without the block below, kernels begin at node 0; without the one above, they end at 3.
+    int alone = FIRN_BLOCK_EDGE - s->grid->order;
+    for (int axis = 0; axis < 3; axis++) {
+        bool above = firn_bit_count(seen[axis]) > alone;
+        block->low[axis] = seen[axis] & 1 ? -1 : 0;
+        block->high[axis] = (int8_t)(above ? FIRN_BLOCK_EDGE + 1 : alone + 1);
+    }
+}
+
+// Within a block, particles of one cell stand together. Writes the final order to destination. A
+// block that keeps the number of its particles keeps its rest; the others were disturbed.
+static void order_block(const sorting *s, size_t b)
+{
+    firn_block *block = &((firn_block *)s->blocks.data)[b];
+    uint32_t *final = (uint32_t *)s->grid->destination.data + block->begin;
+    uint32_t count = block->end - block->begin, filled = 0;
+    part parts[PARTS];
+    int part_count = list_parts(s, b, parts);
+    if (count > FEW)
+        order_many(s, parts, part_count, final);
+    for (int k = 0; count <= FEW && k < part_count; k++) {
+        insert_part(s, &parts[k], final, filled);
+        filled += (uint32_t)parts[k].count;
+    }
+    find_reach(s, block, final);
+    block->rest = 0.0f;
+    if (block->near[STAY] >= 0) {
+        const firn_block *before = &firn_grid_blocks(s->grid)[block->near[STAY]];
+        block->rest = before->end - before->begin == count ? before->rest : 0.0f;
+    }
 }
 
 static void wrap_positions(const sorting *s)
@@ -297,73 +412,65 @@ static void wrap_positions(const sorting *s)
         float *u = firn_channel_of(s->particles, FIRN_U + axis);
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
         for (size_t p = 0; p < count; p++)
-            u[p] -= 4.0f * floorf(0.25f * u[p]);
+            if (!(u[p] >= 0.0f && u[p] < 4.0f))
+                u[p] -= 4.0f * blocks_below(u[p]);
     }
 }
 
 // From here on nothing can fail: particles and blocks take their new places.
-static void commit(sorting *s, firn_array *blocks)
+static void commit(sorting *s)
 {
     firn_grid *grid = s->grid;
-    firn_block *list = blocks->data;
-#pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
-    for (size_t b = 0; b < s->key_count; b++)
-        order_by_cell(s, &list[b]);
+    const firn_block *blocks = s->blocks.data;
+    firn_grid_color(grid, blocks, s->block_count, s->thread_count);
     wrap_positions(s);
-    size_t kept = s->key_count > 0 ? list[s->key_count - 1].end : 0;
+    size_t kept = s->block_count > 0 ? blocks[s->block_count - 1].end : 0;
     firn_particles_permute(s->particles, grid->destination.data, kept, s->thread_count);
-
     firn_array_free(grid->budget, &grid->blocks);
-    grid->blocks = *blocks;
-    grid->block_count = s->key_count;
+    grid->blocks = s->blocks;
+    grid->block_count = s->block_count;
     grid->node_block_count = grid->map.count;
-    const uint64_t *keys = grid->keys.data;
+    const uint64_t *keys = grid->map.keys.data;
     firn_coord *coords = grid->node_coord.data;
+#pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t i = 0; i < grid->node_block_count; i++)
         coords[i] = firn_block_coord(keys[i]);
-    color_blocks(grid);
+    // Many new particles need much memory, once.
+    if (s->loose_count > kept / 4)
+        firn_array_relax(grid->budget, &grid->scratch);
 }
 
-// Blocks that held the same number of particles before keep their rest; the others were disturbed.
-static void carry_rest(const sorting *s, firn_block *blocks)
-{
-    const firn_block *old = firn_grid_blocks(s->grid);
-    size_t count = s->grid->block_count, o = 0;
-    for (size_t b = 0; b < s->key_count; b++) {
-        uint64_t key = firn_block_key(blocks[b].coord);
-        while (o < count && firn_block_key(old[o].coord) < key)
-            o++;
-        bool same = o < count && firn_block_key(old[o].coord) == key &&
-                    old[o].end - old[o].begin == blocks[b].end - blocks[b].begin;
-        blocks[b].rest = same ? old[o].rest : 0.0f;
-    }
-}
-
-static firn_result prepare(sorting *s, firn_array *blocks, firn_error *error)
+// Everything that may fail, in scratch memory and new blocks.
+static firn_result prepare(sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
-    size_t count = s->particles->count;
-    FIRN_TRY(firn_array_claim(budget, &grid->destination, count + FIRN_PADDING, sizeof(uint32_t),
-                              error));
+    size_t padded = s->particles->count + FIRN_PADDING, fresh = count_new(s);
+    FIRN_TRY(firn_array_claim(budget, &grid->destination, padded, sizeof(uint32_t), error));
+    FIRN_TRY(firn_array_claim(budget, &grid->order_of, padded, sizeof(uint32_t), error));
     FIRN_TRY(
-        firn_array_claim(budget, &grid->order_of, count + FIRN_PADDING, sizeof(uint32_t), error));
-    FIRN_TRY(firn_block_map_clear(&grid->map, budget, 2 * grid->block_count, error));
-    FIRN_TRY(find_destinations(s, error));
-    FIRN_TRY(rank_destinations(s, error));
-    // Never fewer than before: a snapshot of the blocks must find room when it is brought back.
-    size_t held = grid->blocks.bytes / sizeof(firn_block);
-    size_t wanted = s->key_count + 1 > held ? s->key_count + 1 : held;
-    FIRN_TRY(firn_array_claim(budget, blocks, wanted, sizeof(firn_block), error));
-    firn_block *list = blocks->data;
-    const uint64_t *keys = grid->keys.data;
-    for (size_t b = 0; b < s->key_count; b++)
-        list[b].coord = firn_block_coord(keys[b]);
-    FIRN_TRY(order_by_block(s, list, error));
-    carry_rest(s, list);
-    FIRN_TRY(find_node_blocks(s, list, error));
+        firn_array_claim(budget, &grid->moves, grid->block_count + 1, sizeof(firn_moves), error));
+    s->moves = grid->moves.data;
+    s->codes = s->particles->scratch.data;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
+    for (size_t b = 0; b < grid->block_count; b++)
+        group_block(s, b);
+#pragma omp parallel for schedule(static) num_threads(s->thread_count)
+    for (size_t i = 0; i < fresh; i++)
+        s->codes[s->sorted_count + i] = code_of(s, s->sorted_count + i, STAY);
+    FIRN_TRY(make_blocks(s, error));
+    FIRN_TRY(gather_loose(s, error));
+    place_blocks(s);
+#pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
+    for (size_t b = 0; b < s->block_count; b++)
+        order_block(s, b);
+    FIRN_TRY(firn_grid_find_nodes(grid, s->blocks.data, s->block_count, s->thread_count, error));
     FIRN_TRY(
-        firn_array_reserve(budget, &grid->color_blocks, s->key_count + 1, sizeof(uint32_t), error));
+        firn_array_reserve(budget, &grid->node_coord, grid->map.count, sizeof(firn_coord), error));
+    FIRN_TRY(firn_array_reserve(budget, &grid->color_blocks, s->block_count + 1, sizeof(uint32_t),
+                                error));
+    FIRN_TRY(
+        firn_array_claim(budget, &grid->scratch, 2 * s->block_count + 1, sizeof(uint64_t), error));
     for (int f = 0; f < grid->field_count; f++)
         FIRN_TRY(firn_array_reserve(budget, &grid->field[f], grid->map.count,
                                     FIRN_BLOCK_FLOATS * sizeof(float), error));
@@ -374,7 +481,6 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
                            const uint64_t *new_keys, size_t sorted_count, int thread_count,
                            firn_error *error)
 {
-    size_t chunks = particles->count / CHUNK_PARTICLES + 1;
     sorting s = {
         .grid = grid,
         .particles = particles,
@@ -382,14 +488,13 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
         .new_keys = new_keys,
         .sorted_count = sorted_count,
         .thread_count = thread_count,
-        .chunk_count = chunks < CHUNK_MAX ? chunks : CHUNK_MAX,
+        .u = {firn_channel_of(particles, FIRN_U), firn_channel_of(particles, FIRN_U + 1),
+              firn_channel_of(particles, FIRN_U + 2)},
     };
-    firn_array blocks = {NULL, 0};
-    firn_result result = prepare(&s, &blocks, error);
-    if (result != FIRN_OK) {
-        firn_array_free(grid->budget, &blocks);
-        return result;
-    }
-    commit(&s, &blocks);
-    return FIRN_OK;
+    firn_result result = prepare(&s, error);
+    if (result == FIRN_OK)
+        commit(&s);
+    else
+        firn_array_free(grid->budget, &s.blocks);
+    return result;
 }

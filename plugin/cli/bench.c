@@ -10,205 +10,123 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IMPACT_SPEED 5.0f  // m/s
-#define WARM_UP_SHARE 0.2f // of the radius that is in the floor when timing starts
-enum { ROUNDS = 5, WARM_UP_LIMIT = 400, TWIN_ROUNDS = 2, TWIN_STEPS = 4 };
+enum { TWIN_ROUNDS = 2, TWIN_STEPS = 4 };
 
 // Floating-point operations of a substep for one particle, counted by hand: lanes that a row does
 // not need included, an FMA as two.
 #define FLOPS_QUADRATIC 2000.0
 #define FLOPS_CUBIC 4600.0
 
-typedef struct bench_request {
-    firn_sim_def def;
-    double particles;
-    int steps;
-    bool json;
-    bool twin; // time the scalar kernels as well
-} bench_request;
-
 typedef struct bench_result {
     size_t particles;
     int threads;
     const char *isa;
-    double ns_per_particle_step;
-    double stages[FIRN_STAGE_COUNT]; // ns per particle and step
+    firn_bench_cost cost;
+    firn_bench_cost twin; // the scalar kernels from the same state
     double bytes_per_particle;
-    double iterations_per_step;
     double dt; // s
     double copy_gb_per_s;
     double peak_gflops; // of the instruction set, on one core
-    double twin_ns;     // the scalar twin from the same state, ns per particle and step
-    double product_ns;  // one product with the Hessian, ns per particle; 0: none was needed
 } bench_result;
 
-/// Counts substeps and adds up what they report.
-typedef struct bench_meter {
-    int left; // substeps until the call is stopped
-    int count;
-    double until; // s of simulated time, or 0
-    double seconds[FIRN_STAGE_COUNT];
-    double iterations;
-    double products; // s, of the Hessian with a vector
-} bench_meter;
-
-static bool meter_substep(const firn_step_stats *stats, void *user)
-{
-    bench_meter *meter = user;
-    meter->count++;
-    meter->iterations += stats->iterations;
-    meter->products += stats->product_seconds;
-    for (int s = 0; s < FIRN_STAGE_COUNT; s++)
-        meter->seconds[s] += stats->seconds[s];
-    return --meter->left > 0 && (meter->until <= 0.0 || stats->time < meter->until);
-}
-
-// Runs until the meter stops the call.
-static firn_result run(firn_sim *sim, bench_meter *meter, firn_error *error)
-{
-    firn_sim_set_progress(sim, meter_substep, meter);
-    firn_result result = firn_sim_step(sim, 10.0, error);
-    return result == FIRN_ERR_CANCELLED ? FIRN_OK : result;
-}
-
 // The same state with the scalar kernels; few steps, for they are slow.
-static firn_result measure_twin(const bench_request *request, const firn_sim *sim,
+static firn_result measure_twin(const firn_bench_request *request, const firn_sim *sim,
                                 bench_result *result, firn_error *error)
 {
     const char *isa = getenv("FIRN_ISA");
     char *before = isa != NULL ? strdup(isa) : NULL;
     setenv("FIRN_ISA", "scalar", 1);
     firn_bench_scene twin;
-    void *bytes = NULL;
-    size_t size = 0;
-    firn_result outcome =
-        firn_bench_scene_make(&request->def, request->particles, IMPACT_SPEED, &twin, error);
+    firn_result outcome = firn_bench_scene_make(&request->def, request->particles, &twin, error);
     if (before != NULL)
         setenv("FIRN_ISA", before, 1);
     else
         unsetenv("FIRN_ISA");
     free(before);
     if (outcome == FIRN_OK)
-        outcome = firn_sim_save_memory(sim, &bytes, &size, error);
-    if (outcome == FIRN_OK)
-        outcome = firn_sim_load_memory(twin.sim, bytes, size, error);
-    firn_free(bytes);
-    result->twin_ns = INFINITY;
-    for (int round = 0; outcome == FIRN_OK && round < TWIN_ROUNDS; round++) {
-        bench_meter meter = {.left = TWIN_STEPS};
-        double start = firn_seconds();
-        outcome = run(twin.sim, &meter, error);
-        double scale = 1e9 / ((double)meter.count * (double)result->particles);
-        result->twin_ns = fmin(result->twin_ns, scale * (firn_seconds() - start));
-    }
+        outcome = firn_bench_take_over(twin.sim, sim, error);
+    for (int round = 0; outcome == FIRN_OK && round < TWIN_ROUNDS; round++)
+        outcome = firn_bench_round(twin.sim, TWIN_STEPS, &result->twin, error);
     firn_bench_scene_free(&twin);
     return outcome;
 }
 
-static firn_result measure(const bench_request *request, firn_sim *sim, float radius,
+static firn_result measure(const firn_bench_request *request, firn_bench_scene *scene,
                            bench_result *result, firn_error *error)
 {
-    float h = request->def.cell_size;
-    bench_meter warm = {.left = WARM_UP_LIMIT,
-                        .until = (2.0f * h + WARM_UP_SHARE * radius) / IMPACT_SPEED};
-    FIRN_TRY(run(sim, &warm, error));
+    firn_sim *sim = scene->sim;
+    FIRN_TRY(firn_bench_scene_hit(scene, error));
     result->particles = firn_sim_particles(sim).count;
     result->isa = firn_sim_isa(sim);
-    result->ns_per_particle_step = INFINITY;
-    for (int round = 0; round < ROUNDS; round++) {
-        bench_meter meter = {.left = request->steps};
-        double start = firn_seconds();
-        FIRN_TRY(run(sim, &meter, error));
-        double scale = 1e9 / ((double)meter.count * (double)result->particles);
-        double cost = scale * (firn_seconds() - start);
-        if (cost >= result->ns_per_particle_step)
-            continue;
-        result->ns_per_particle_step = cost;
-        for (int s = 0; s < FIRN_STAGE_COUNT; s++)
-            result->stages[s] = scale * meter.seconds[s];
-        result->iterations_per_step = meter.iterations / meter.count;
-        result->product_ns = scale * meter.products / (1.0 + result->iterations_per_step);
-    }
+    for (int round = 0; round < FIRN_BENCH_ROUNDS; round++)
+        FIRN_TRY(firn_bench_round(sim, request->steps, &result->cost, error));
     firn_step_stats stats = firn_sim_stats(sim);
     result->dt = stats.dt;
     result->bytes_per_particle = (double)stats.bytes / (double)result->particles;
     return FIRN_OK;
 }
 
-static const char *choice_name(const bench_request *request, const char *param, char *text,
-                               size_t size)
-{
-    firn_param_print(firn_params_find(firn_sim_params(), param), &request->def, text, size);
-    return text;
-}
-
 // How much of what the cores could compute the particles got; explicit steps only.
-static double peak_share(const bench_request *request, const bench_result *r)
+static double peak_share(const firn_bench_request *request, const bench_result *r)
 {
     if (request->def.integrator != FIRN_INTEGRATOR_EXPLICIT)
         return 0.0;
     double flops = request->def.kernel == FIRN_KERNEL_QUADRATIC ? FLOPS_QUADRATIC : FLOPS_CUBIC;
-    return flops / (r->ns_per_particle_step * r->peak_gflops * r->threads);
+    return flops / (r->cost.ns * r->peak_gflops * r->threads);
 }
 
 // What a user waits for, as long as the impact lasts.
 static double simulated_per_hour(const bench_result *r)
 {
-    return 3600.0 * r->dt / (1e-9 * r->ns_per_particle_step * (double)r->particles);
+    return 3600.0 * r->dt / (1e-9 * r->cost.ns * (double)r->particles);
 }
 
-static void print_json(const bench_request *request, const bench_result *r)
+static void print_json(const firn_bench_request *request, const bench_result *r)
 {
-    char text[64];
-    const char *choices[] = {"kernel", "transfer", "integrator"};
-    printf("{\"particles\": %zu, \"threads\": %d, \"isa\": \"%s\"", r->particles, r->threads,
+    printf("{\"particles\": %zu, \"threads\": %d, \"isa\": \"%s\", ", r->particles, r->threads,
            r->isa);
-    for (size_t i = 0; i < FIRN_COUNT(choices); i++)
-        printf(", \"%s\": \"%s\"", choices[i], choice_name(request, choices[i], text, sizeof text));
-    printf(", \"ns_per_particle_step\": %.2f, \"stages\": {", r->ns_per_particle_step);
+    firn_bench_print_choices(&request->def, true);
+    printf(", \"ns_per_particle_step\": %.2f, \"stages\": {", r->cost.ns);
     for (int s = 0; firn_stage_name(s) != NULL; s++)
-        printf("%s\"%s\": %.2f", s > 0 ? ", " : "", firn_stage_name(s), r->stages[s]);
+        printf("%s\"%s\": %.2f", s > 0 ? ", " : "", firn_stage_name(s), r->cost.stages[s]);
     printf("}, \"bytes_per_particle\": %.1f, \"iterations_per_step\": %.2f, \"dt\": %.3g, "
            "\"copy_gb_per_s\": %.2f, \"peak_gflops\": %.1f, \"peak_share\": %.3f, "
            "\"product_ns\": %.2f, \"twin_ns\": %.1f, \"simulated_seconds_per_hour\": %.3f}\n",
-           r->bytes_per_particle, r->iterations_per_step, r->dt, r->copy_gb_per_s, r->peak_gflops,
-           peak_share(request, r), r->product_ns, r->twin_ns, simulated_per_hour(r));
+           r->bytes_per_particle, r->cost.iterations, r->dt, r->copy_gb_per_s, r->peak_gflops,
+           peak_share(request, r), r->cost.product, r->twin.ns, simulated_per_hour(r));
 }
 
-static void print_table(const bench_request *request, const bench_result *r)
+static void print_table(const firn_bench_request *request, const bench_result *r)
 {
-    char a[64], b[64], c[64];
-    printf("%zu particles, %s %s %s, %d threads, %s\n", r->particles,
-           choice_name(request, "kernel", a, sizeof a),
-           choice_name(request, "transfer", b, sizeof b),
-           choice_name(request, "integrator", c, sizeof c), r->threads, r->isa);
-    printf("%10.1f ns per particle and substep (best of %d rounds of %d)\n",
-           r->ns_per_particle_step, ROUNDS, request->steps);
+    printf("%zu particles, ", r->particles);
+    firn_bench_print_choices(&request->def, false);
+    printf(", %d threads, %s\n", r->threads, r->isa);
+    printf("%10.1f ns per particle and substep (best of %d rounds of %d)\n", r->cost.ns,
+           FIRN_BENCH_ROUNDS, request->steps);
     for (int s = 0; firn_stage_name(s) != NULL; s++)
-        printf("%10.1f   %s\n", r->stages[s], firn_stage_name(s));
+        printf("%10.1f   %s\n", r->cost.stages[s], firn_stage_name(s));
     printf("%10.1f bytes per particle\n", r->bytes_per_particle);
-    printf("%10.1f iterations per substep of %.3g s\n", r->iterations_per_step, r->dt);
+    printf("%10.1f iterations per substep of %.3g s\n", r->cost.iterations, r->dt);
     printf("%10.2f simulated seconds per hour at this step\n", simulated_per_hour(r));
-    if (r->product_ns > 0.0)
-        printf("%10.1f ns per particle for a product with the Hessian\n", r->product_ns);
-    if (r->twin_ns > 0.0)
-        printf("%10.1f times as fast as the scalar twin (%.0f ns)\n",
-               r->twin_ns / r->ns_per_particle_step, r->twin_ns);
+    if (r->cost.product > 0.0)
+        printf("%10.1f ns per particle for a product with the Hessian\n", r->cost.product);
+    if (r->twin.ns > 0.0)
+        printf("%10.1f times as fast as the scalar twin (%.0f ns)\n", r->twin.ns / r->cost.ns,
+               r->twin.ns);
     printf("%10.1f Gflop/s per core at most with %s\n", r->peak_gflops, r->isa);
     if (peak_share(request, r) > 0.0)
         printf("%10.0f %% of that used\n", 100.0 * peak_share(request, r));
     printf("%10.1f GB/s read and written by a plain copy\n", r->copy_gb_per_s);
 }
 
-static int measure_and_print(const bench_request *request)
+static int measure_and_print(const firn_bench_request *request)
 {
     firn_error error;
     firn_bench_scene scene;
     bench_result result = {.threads = request->def.thread_count};
-    firn_result outcome =
-        firn_bench_scene_make(&request->def, request->particles, IMPACT_SPEED, &scene, &error);
+    firn_result outcome = firn_bench_scene_make(&request->def, request->particles, &scene, &error);
     if (outcome == FIRN_OK)
-        outcome = measure(request, scene.sim, scene.radius, &result, &error);
+        outcome = measure(request, &scene, &result, &error);
     if (outcome == FIRN_OK && request->twin)
         outcome = measure_twin(request, scene.sim, &result, &error);
     if (outcome == FIRN_OK)
@@ -234,7 +152,7 @@ static firn_result set(firn_sim_def *def, const char *name, const char *text, fi
 /// The words of the command line; what is left out has a default.
 typedef struct bench_words {
     const char *particles, *kernel, *transfer, *integrator, *threads, *steps, *retries, *isa, *json,
-        *folder, *twin;
+        *folder, *twin, *scaling, *sleep, *spray;
 } bench_words;
 
 #define ROW(field) offsetof(bench_words, field)
@@ -244,11 +162,14 @@ static const firn_option options[] = {
     {"--kernel", "NAME", "quadratic or cubic", ROW(kernel)},
     {"--transfer", "NAME", "apic or flip", ROW(transfer)},
     {"--integrator", "NAME", "explicit or implicit", ROW(integrator)},
-    {"--threads", "N", "threads to use (1)", ROW(threads)},
+    {"--threads", "N", "threads to use (1); 0 is every core", ROW(threads)},
     {"--steps", "N", "substeps in each of five timed rounds (30)", ROW(steps)},
     {"--retries", "N", "above 0 the copy of the state is kept and counted (0)", ROW(retries)},
     {"--isa", "NAME", "scalar, baseline, avx2 or avx512", ROW(isa)},
     {"--twin", NULL, "times the scalar kernels as well, from the same state", ROW(twin)},
+    {"--scaling", NULL, "one thread to --threads (all cores), side by side", ROW(scaling)},
+    {"--sleep", NULL, "a settled field awake and asleep, side by side", ROW(sleep)},
+    {"--spray", NULL, "grains that fly far apart beside a ball of as many", ROW(spray)},
     {"--json", NULL, "one JSON object instead of a table", ROW(json)},
     {"--folder", "DIR", "where the suites of files write (.)", ROW(folder)},
 };
@@ -279,41 +200,58 @@ static int run_suite(const char *name, const char *folder)
                       name);
 }
 
+static int read_request(const bench_words *words, firn_bench_request *request)
+{
+    if (words->particles != NULL && (!firn_read_number(words->particles, &request->particles) ||
+                                     request->particles < 1.0 || request->particles > 1e9))
+        return firn_usage("bench", "--particles must be 1 to 1e9, not '%s'", words->particles);
+    if (words->steps != NULL && !firn_read_int(words->steps, 1, 1000000, &request->steps))
+        return firn_usage("bench", "--steps must be 1 to 1000000, not '%s'", words->steps);
+    const struct {
+        const char *name, *text;
+    } settings[] = {
+        {"kernel", words->kernel},         {"transfer", words->transfer},
+        {"integrator", words->integrator}, {"thread_count", words->threads},
+        {"retries", words->retries},
+    };
+    for (size_t i = 0; i < FIRN_COUNT(settings); i++) {
+        firn_error error;
+        firn_result result = set(&request->def, settings[i].name, settings[i].text, &error);
+        if (result != FIRN_OK)
+            return firn_exit_of(result, &error);
+    }
+    if (request->def.integrator == FIRN_INTEGRATOR_IMPLICIT)
+        request->def.dt_max = 5e-4f;
+    return FIRN_EXIT_OK;
+}
+
 static int run_bench(const void *memory, const firn_words *rest)
 {
     const bench_words *words = memory;
     if (rest->count > 0)
         return run_suite(rest->words[0], words->folder);
-    bench_request request = {.def = firn_sim_def_default(),
-                             .particles = 300000.0,
-                             .steps = 30,
-                             .json = words->json != NULL,
-                             .twin = words->twin != NULL};
-    if (words->particles != NULL && (!firn_read_number(words->particles, &request.particles) ||
-                                     request.particles < 1.0 || request.particles > 1e9))
-        return firn_usage("bench", "--particles must be 1 to 1e9, not '%s'", words->particles);
-    if (words->steps != NULL && !firn_read_int(words->steps, 1, 1000000, &request.steps))
-        return firn_usage("bench", "--steps must be 1 to 1000000, not '%s'", words->steps);
+    firn_bench_request request = {.def = firn_sim_def_default(),
+                                  .particles = words->spray != NULL ? 50000.0 : 300000.0,
+                                  .steps = 30,
+                                  .json = words->json != NULL,
+                                  .twin = words->twin != NULL};
+    request.def.cell_size = 0.01f;
+    request.def.thread_count = words->scaling != NULL ? 0 : 1;
+    request.def.retries = 0;
+    int code = read_request(words, &request);
+    if (code != FIRN_EXIT_OK)
+        return code;
     if (words->isa != NULL)
         setenv("FIRN_ISA", words->isa, 1);
-    request.def.cell_size = 0.01f;
     const struct {
-        const char *name, *text;
-    } settings[] = {
-        {"kernel", words->kernel},
-        {"transfer", words->transfer},
-        {"integrator", words->integrator},
-        {"thread_count", words->threads != NULL ? words->threads : "1"},
-        {"retries", words->retries != NULL ? words->retries : "0"},
-    };
-    for (size_t i = 0; i < FIRN_COUNT(settings); i++) {
-        firn_error error;
-        firn_result result = set(&request.def, settings[i].name, settings[i].text, &error);
-        if (result != FIRN_OK)
-            return firn_exit_of(result, &error);
-    }
-    if (request.def.integrator == FIRN_INTEGRATOR_IMPLICIT)
-        request.def.dt_max = 5e-4f;
+        const char *wanted;
+        int (*run)(const firn_bench_request *request);
+    } comparisons[] = {{words->scaling, firn_bench_scaling},
+                       {words->sleep, firn_bench_sleep},
+                       {words->spray, firn_bench_spray}};
+    for (size_t i = 0; i < FIRN_COUNT(comparisons); i++)
+        if (comparisons[i].wanted != NULL)
+            return comparisons[i].run(&request);
     return measure_and_print(&request);
 }
 
@@ -327,6 +265,7 @@ const firn_command firn_command_bench = {
              "speed against plain files of the same bytes; or making volumes of particles\n"
              "(rasterize), and pictures of them beside Cycles (render).",
     .example = "  firn bench --threads 8\n"
+               "  firn bench --scaling\n"
                "  firn bench --kernel cubic --integrator implicit --json\n"
                "  firn bench vdb --folder /tmp",
     .own = {options, FIRN_COUNT(options)},

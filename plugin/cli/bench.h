@@ -1,4 +1,4 @@
-/// The scene that `firn bench` times, its suites that measure files, and what these share. Suites
+/// The scenes that `firn bench` times, its suites that measure files, and what these share. Suites
 /// print CSV and end the program with a sentence when a file cannot be written or read.
 #ifndef FIRN_BENCH_H
 #define FIRN_BENCH_H
@@ -12,19 +12,60 @@ enum { FIRN_BENCH_ROUNDS = 5 };
 typedef struct firn_bench_scene {
     firn_sim *sim;
     float radius; // m, of the ball
+    float gap;    // m, from the ball to the floor
     firn_level_set dome;
     firn_coord *origins; // of the dome
     float *values;       // of the dome
 } firn_bench_scene;
 
-/// As large a ball as the number of particles asks for, falling at speed (m/s). The scene must be
-/// freed in any case.
-firn_result firn_bench_scene_make(const firn_sim_def *def, double particles, float speed,
+/// As large a ball as the number of particles asks for, falling at 5 m/s. The scene must be freed
+/// in any case.
+firn_result firn_bench_scene_make(const firn_sim_def *def, double particles,
                                   firn_bench_scene *scene, firn_error *error);
 void firn_bench_scene_free(firn_bench_scene *scene);
 
+/// Brings the ball into the middle of its impact.
+firn_result firn_bench_scene_hit(firn_bench_scene *scene, firn_error *error);
+
 /// Gigabytes read and written in a second by copying what no cache holds; best of several.
 double firn_bench_copy(int threads);
+
+/// 1e9 floating-point operations per second of so many threads at once.
+double firn_bench_peak(const firn_sim *sim, int threads);
+
+/// What the solver is timed with.
+typedef struct firn_bench_request {
+    firn_sim_def def;
+    double particles;
+    int steps; // in each round
+    bool json;
+    bool twin; // time the scalar kernels as well
+} firn_bench_request;
+
+/// What a substep costs, in ns per particle unless it says otherwise.
+typedef struct firn_bench_cost {
+    double ns;
+    double stages[FIRN_STAGE_COUNT];
+    double iterations; // per substep
+    double product;    // one product with the Hessian; 0: none was needed
+} firn_bench_cost;
+
+/// Runs a round of substeps and keeps its cost in best when it is lower, or best.ns is 0.
+firn_result firn_bench_round(firn_sim *sim, int steps, firn_bench_cost *best, firn_error *error);
+
+/// Runs until a simulated time (s), but at most so many substeps.
+firn_result firn_bench_until(firn_sim *sim, double time, int most, firn_error *error);
+
+/// Takes over the state of another simulation of the same scene.
+firn_result firn_bench_take_over(firn_sim *sim, const firn_sim *from, firn_error *error);
+
+/// `"kernel": "quadratic", "transfer": ...`, or the names alone.
+void firn_bench_print_choices(const firn_sim_def *def, bool json);
+
+/// The rows of the bench that compare: threads, sleep, spray. They return an exit code.
+int firn_bench_scaling(const firn_bench_request *request);
+int firn_bench_sleep(const firn_bench_request *request);
+int firn_bench_spray(const firn_bench_request *request);
 
 /// The folder is where test files go; they are removed again.
 void firn_bench_alembic(const char *folder);

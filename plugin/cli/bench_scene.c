@@ -1,7 +1,11 @@
-/// The standard scene of `firn bench`, and what the machine could do at best.
+/// The standard scene of `firn bench`.
 #include "bench.h"
 
 #include <math.h>
+
+#define IMPACT_SPEED 5.0f  // m/s
+#define WARM_UP_SHARE 0.2f // of the radius that is in the floor when timing starts
+enum { WARM_UP_LIMIT = 400 };
 
 // A dome as a level set around the origin, in leaves that hold its band and more.
 static void make_dome(firn_bench_scene *scene, float voxel, float radius)
@@ -32,7 +36,7 @@ static void make_dome(firn_bench_scene *scene, float voxel, float radius)
     }
 }
 
-firn_result firn_bench_scene_make(const firn_sim_def *def, double particles, float speed,
+firn_result firn_bench_scene_make(const firn_sim_def *def, double particles,
                                   firn_bench_scene *scene, firn_error *error)
 {
     float h = def->cell_size;
@@ -40,10 +44,10 @@ firn_result firn_bench_scene_make(const firn_sim_def *def, double particles, flo
     double cells = particles / (double)ball.particles_per_cell;
     float radius = h * (float)cbrt(cells * 3.0 / (4.0 * 3.14159265358979));
     ball = firn_source_def_sphere(firn_vec(0.0f, radius + 2.0f * h, 0.0f), radius);
-    ball.velocity = firn_vec(0.0f, -speed, 0.0f);
+    ball.velocity = firn_vec(0.0f, -IMPACT_SPEED, 0.0f);
     firn_collider_def floor = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
     floor.friction = 0.5f;
-    *scene = (firn_bench_scene){.radius = radius};
+    *scene = (firn_bench_scene){.radius = radius, .gap = 2.0f * h};
     make_dome(scene, h, 0.25f * radius);
     firn_collider_def obstacle = firn_collider_def_level_set(&scene->dome);
     obstacle.pose.translation = firn_vec(0.7f * radius, 0.0f, 0.0f);
@@ -53,28 +57,16 @@ firn_result firn_bench_scene_make(const firn_sim_def *def, double particles, flo
     return firn_sim_add_collider(scene->sim, &obstacle, NULL, error);
 }
 
+firn_result firn_bench_scene_hit(firn_bench_scene *scene, firn_error *error)
+{
+    double way = (double)(scene->gap + WARM_UP_SHARE * scene->radius);
+    return firn_bench_until(scene->sim, way / (double)IMPACT_SPEED, WARM_UP_LIMIT, error);
+}
+
 void firn_bench_scene_free(firn_bench_scene *scene)
 {
     firn_sim_destroy(scene->sim);
     firn_free(scene->origins);
     firn_free(scene->values);
     *scene = (firn_bench_scene){0};
-}
-
-double firn_bench_copy(int threads)
-{
-    size_t count = (size_t)1 << 25;
-    float *from = firn_alloc_zero(count * sizeof *from), *to = firn_alloc_zero(count * sizeof *to);
-    double best = 0.0;
-    for (int round = 0; from != NULL && to != NULL && round < FIRN_BENCH_ROUNDS; round++) {
-        double start = firn_seconds();
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (size_t i = 0; i < count; i++)
-            to[i] = from[i];
-        double rate = 2e-9 * (double)(count * sizeof *from) / (firn_seconds() - start);
-        best = rate > best ? rate : best;
-    }
-    firn_free(from);
-    firn_free(to);
-    return best;
 }

@@ -629,6 +629,47 @@ static void running_out_of_memory_changes_nothing(void **state)
     }
 }
 
+static uint64_t hash_of_seeds(const scene *s)
+{
+    uint64_t hash = s->seeds.count;
+    const struct {
+        const firn_array *array;
+        size_t size;
+    } parts[] = {{&s->seeds.position, sizeof(firn_vec3)}, {&s->seeds.velocity, sizeof(firn_vec3)},
+                 {&s->seeds.mass, sizeof(float)},         {&s->seeds.volume, sizeof(float)},
+                 {&s->seeds.stiffness, sizeof(float)},    {&s->seeds.jp, sizeof(float)}};
+    for (size_t i = 0; i < FIRN_COUNT(parts); i++)
+        hash = firn_hash64(parts[i].array->data, s->seeds.count * parts[i].size, hash);
+    return hash;
+}
+
+// Enough blocks for several batches, that fill and then stream in.
+static void seeds_do_not_depend_on_the_threads(void **state)
+{
+    (void)state;
+    uint64_t seen = 0;
+    for (int threads = 1; threads <= 5; threads++) {
+        scene s = scene_with_cells(0.04f);
+        s.seeding.thread_count = threads;
+        firn_source_def def = firn_source_def_sphere(firn_vec(0.1f, 0.0f, 0.0f), 0.6f);
+        def.velocity = firn_vec(1.0f, -2.0f, 0.5f);
+        def.stiffness_noise = def.density_noise = 0.5f;
+        def.shell_thickness = 0.05f;
+        def.shell_stiffness = 3.0f;
+        def.end = 1.0;
+        begin(&s, &def);
+        assert_int_equal(emit(&s, 0.0), FIRN_OK);
+        size_t filled = s.seeds.count;
+        assert_true(filled > 100000);
+        assert_int_equal(emit(&s, 0.1), FIRN_OK);
+        assert_true(s.seeds.count > filled + 10000);
+        if (threads == 1)
+            seen = hash_of_seeds(&s);
+        assert_true(hash_of_seeds(&s) == seen);
+        finish(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -651,6 +692,7 @@ int main(void)
         cmocka_unit_test(bad_definitions_are_refused),
         cmocka_unit_test(a_source_without_particles_or_with_too_many_is_refused_and_unchanged),
         cmocka_unit_test(running_out_of_memory_changes_nothing),
+        cmocka_unit_test(seeds_do_not_depend_on_the_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

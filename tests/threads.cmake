@@ -1,0 +1,4 @@
+# What the parallel sort is made of.
+foreach(part block_map radix)
+    firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan tsan)
+endforeach()
