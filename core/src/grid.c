@@ -58,23 +58,14 @@ firn_result firn_grid_find_nodes(firn_grid *grid, firn_block *blocks, size_t cou
     return FIRN_OK;
 }
 
-static int color_of(firn_coord c, int period)
-{
-    int x = (c.x + FIRN_COORD_LIMIT * 3) % period, y = (c.y + FIRN_COORD_LIMIT * 3) % period,
-        z = (c.z + FIRN_COORD_LIMIT * 3) % period;
-    return (x * period + y) * period + z;
-}
-
-// Tiles are 8 nodes wide for the quadratic kernel and 9 for the cubic one: every second, or third,
-// block along an axis can be scattered at the same time.
 void firn_grid_color(firn_grid *grid, const firn_block *blocks, size_t count, int thread_count)
 {
     uint64_t *items = grid->scratch.data;
     uint32_t *list = grid->color_blocks.data;
-    int period = grid->order == 3 ? 2 : 3;
+    int period = firn_color_period(grid->order);
 #pragma omp parallel for schedule(static) num_threads(thread_count)
     for (size_t b = 0; b < count; b++)
-        items[b] = (uint64_t)color_of(blocks[b].coord, period) << 32 | (uint64_t)b;
+        items[b] = (uint64_t)firn_block_color(blocks[b].coord, grid->order) << 32 | (uint64_t)b;
     grid->color_count = period * period * period;
     firn_bit_range bits = {32, 32 + firn_bit_count((uint64_t)grid->color_count - 1)};
     items = firn_radix_sort(items, items + count, count, bits, thread_count);

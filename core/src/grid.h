@@ -82,6 +82,18 @@ static inline firn_coord firn_block_next(firn_coord block, int way)
     return next;
 }
 
+/// Tiles are 8 nodes wide for the quadratic kernel and 9 for the cubic one: every second, or third,
+/// block along an axis can be scattered at the same time.
+static inline int firn_color_period(int order) { return order == 3 ? 2 : 3; }
+
+static inline int firn_block_color(firn_coord c, int order)
+{
+    int period = firn_color_period(order);
+    int x = (c.x + FIRN_COORD_LIMIT * 3) % period, y = (c.y + FIRN_COORD_LIMIT * 3) % period,
+        z = (c.z + FIRN_COORD_LIMIT * 3) % period;
+    return (x * period + y) * period + z;
+}
+
 /// The 256 floats of a node block in a field.
 static inline float *firn_grid_nodes(const firn_grid *grid, firn_node_field field, size_t block)
 {

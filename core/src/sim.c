@@ -104,6 +104,7 @@ void firn_sim_destroy(firn_sim *sim)
         if (sources[i].alive)
             firn_source_close(&sources[i]);
     firn_particles_free(&sim->particles);
+    firn_sequence_free(&sim->sequence, &sim->budget);
     firn_grid_free(&sim->grid);
     firn_colliders_free(&sim->colliders);
     firn_seeds_free(&sim->seeds);

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "particles.h"
 #include "seeding.h"
+#include "sequence.h"
 
 #include "firn/sim.h"
 
@@ -65,6 +66,7 @@ struct firn_sim {
     double ahead_dt; // s, of the substep that the grid has been filled for in advance; 0: none
 
     firn_grid grid;
+    firn_sequence sequence; // of its blocks
     firn_materials materials;
     firn_colliders colliders;
     firn_array sources; // firn_source

@@ -38,6 +38,7 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
                             sim->sorted_count, sim->thread_count, error));
     firn_array_relax(&sim->budget, &sim->new_keys);
     sim->sorted_count = sim->particles.count;
+    FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
     sim->must_sort = false;
     sim->since_sort = 0;
     sim->ahead_dt = 0.0;

@@ -1,5 +1,5 @@
-/// The kernels over all blocks, in parallel. Scatters go color by color: blocks of one color share
-/// no node, and a node receives its sums in the order of the colors, whatever the threads do.
+/// The kernels over all blocks, in parallel. Scatters go in the order of the colors: blocks of one
+/// color share no node, and a node receives its sums in that order, whatever the threads do.
 #include "sim_state.h"
 
 #include <math.h>
@@ -94,25 +94,35 @@ static void add_sums(firn_sim *sim)
     stats->mean_jp = jp / (double)sim->particles.count;
 }
 
+/// What the kernels of one stage need.
+typedef struct stage {
+    const firn_sim *sim;
+    const firn_pass *pass, *next;
+    firn_block_sums *sums;
+    firn_block_limits *limits;
+} stage;
+
+static void block_to_grid(const void *user, size_t b, size_t following)
+{
+    const stage *s = user;
+    const firn_block *blocks = firn_grid_blocks(&s->sim->grid);
+    if (s->sim->since_sort == 0 || !firn_sim_sleeps(s->sim, b))
+        s->sim->kernels->to_grid(s->pass, &blocks[b], &blocks[following], &s->sums[b]);
+}
+
+// Runs a stage over all blocks, those that share nodes in the order of their colors.
+static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s)
+{
+    firn_sequence_run(&sim->sequence, &sim->grid, sim->thread_count, (firn_sequence_work){run, s});
+}
+
 void firn_transfer_to_grid(firn_sim *sim, float dt)
 {
-    firn_grid *grid = &sim->grid;
     firn_pass pass = firn_sim_pass(sim, dt);
-    const firn_block *blocks = firn_grid_blocks(grid);
-    const uint32_t *list = grid->color_blocks.data;
-    firn_block_sums *sums = sim->sums.data;
+    stage s = {.sim = sim, .pass = &pass, .sums = sim->sums.data};
     clear_target(sim, &pass);
     sim->ahead_dt = 0.0;
-    for (int color = 0; color < grid->color_count; color++) {
-        size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
-#pragma omp parallel for schedule(guided) num_threads(sim->thread_count)
-        for (size_t i = begin; i < end; i++) {
-            if (sim->since_sort > 0 && firn_sim_sleeps(sim, list[i]))
-                continue;
-            const firn_block *following = &blocks[list[i + 1 < end ? i + 1 : i]];
-            sim->kernels->to_grid(&pass, &blocks[list[i]], following, &sums[list[i]]);
-        }
-    }
+    run_stage(sim, block_to_grid, &s);
     add_sums(sim);
 }
 
@@ -145,28 +155,23 @@ void firn_transfer_to_particles(firn_sim *sim, float dt)
     add_limits(sim);
 }
 
+static void block_cycle(const void *user, size_t b, size_t following)
+{
+    const stage *s = user;
+    const firn_block *blocks = firn_grid_blocks(&s->sim->grid);
+    if (!firn_sim_sleeps(s->sim, b))
+        s->sim->kernels->cycle(s->pass, s->next, &blocks[b], &blocks[following], &s->limits[b],
+                               &s->sums[b]);
+}
+
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
 {
-    firn_grid *grid = &sim->grid;
     firn_pass pass = moving_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
     next.velocity = FIRN_NODE_NEXT;
     next.old = FIRN_NODE_NEXT_OLD;
-    const firn_block *blocks = firn_grid_blocks(grid);
-    const uint32_t *list = grid->color_blocks.data;
-    firn_block_sums *sums = sim->sums.data;
-    firn_block_limits *limits = sim->limits.data;
+    stage s = {sim, &pass, &next, sim->sums.data, sim->limits.data};
     clear_target(sim, &next);
-    for (int color = 0; color < grid->color_count; color++) {
-        size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
-#pragma omp parallel for schedule(guided) num_threads(sim->thread_count)
-        for (size_t i = begin; i < end; i++) {
-            if (firn_sim_sleeps(sim, list[i]))
-                continue;
-            const firn_block *following = &blocks[list[i + 1 < end ? i + 1 : i]];
-            sim->kernels->cycle(&pass, &next, &blocks[list[i]], following, &limits[list[i]],
-                                &sums[list[i]]);
-        }
-    }
+    run_stage(sim, block_cycle, &s);
     add_limits(sim);
     sim->ahead_dt = next_dt;
 }
@@ -218,21 +223,21 @@ void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
     for_blocks(sim, &pass, sim->kernels->prepare_hessian);
 }
 
+static void block_product(const void *user, size_t b, size_t following)
+{
+    (void)following;
+    const stage *s = user;
+    if (!firn_sim_sleeps(s->sim, b))
+        s->sim->kernels->apply_hessian(s->pass, &firn_grid_blocks(&s->sim->grid)[b]);
+}
+
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
                                  firn_node_field output)
 {
-    firn_grid *grid = &sim->grid;
     firn_pass pass = firn_sim_pass(sim, dt);
     pass.input = input;
     pass.output = output;
-    const firn_block *blocks = firn_grid_blocks(grid);
-    const uint32_t *list = grid->color_blocks.data;
+    stage s = {.sim = sim, .pass = &pass};
     clear_field(sim, output);
-    for (int color = 0; color < grid->color_count; color++) {
-        size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
-#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
-        for (size_t i = begin; i < end; i++)
-            if (!firn_sim_sleeps(sim, list[i]))
-                sim->kernels->apply_hessian(&pass, &blocks[list[i]]);
-    }
+    run_stage(sim, block_product, &s);
 }

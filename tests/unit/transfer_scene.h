@@ -153,6 +153,12 @@ static inline void claim_scratch(firn_sim *sim)
     assert_int_equal(
         firn_array_claim(budget, &sim->node_limits, nodes, sizeof(firn_node_limits), NULL),
         FIRN_OK);
+    assert_int_equal(firn_array_claim(budget, &sim->block_room, blocks, sizeof(float), NULL),
+                     FIRN_OK);
+    assert_int_equal(firn_array_claim(budget, &sim->group_room, firn_transfer_group_count(sim),
+                                      sizeof(float), NULL),
+                     FIRN_OK);
+    sim->room_colliders = FIRN_COLLIDERS_CHANGED;
     assert_int_equal(firn_array_claim(budget, &sim->partial, nodes, sizeof(double), NULL), FIRN_OK);
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
         assert_int_equal(firn_array_claim(budget, &sim->cache[c],
