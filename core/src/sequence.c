@@ -1,12 +1,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sequence.h"
 
-#include <sched.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     OWN = 13,          // of firn_block.near
-    PATIENCE = 200,    // looks before others get the processor
+    PATIENCE = 5000,   // looks before the processor is left to others
     NEIGHBOR_MAX = 62, // half of 5^3 - 1: of two neighbors one comes first
 };
 
@@ -87,14 +87,14 @@ firn_result firn_sequence_build(firn_sequence *sequence, const firn_grid *grid, 
 
 static void wait_for(const firn_sequence *sequence, size_t b)
 {
+    static const struct timespec moment = {.tv_nsec = 20000};
     const uint32_t *begin = sequence->begin.data, *others = sequence->others.data;
     atomic_uint *done = sequence->done.data;
+    int looks = 0;
     for (uint32_t i = begin[b]; i < begin[b + 1]; i++)
-        for (int looks = 0;
-             atomic_load_explicit(&done[others[i]], memory_order_acquire) != sequence->turn;
-             looks++)
-            if (looks >= PATIENCE)
-                sched_yield();
+        while (atomic_load_explicit(&done[others[i]], memory_order_acquire) != sequence->turn)
+            if (++looks > PATIENCE)
+                nanosleep(&moment, NULL);
 }
 
 void firn_sequence_run(firn_sequence *sequence, const firn_grid *grid, int thread_count,
