@@ -112,7 +112,7 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->sums,
                             &sim->limits,
                             &sim->node_limits,
-                            &sim->partial,
+                            &sim->solve_blocks,
                             &sim->asleep,
                             &sim->loud,
                             &sim->idle,

@@ -71,7 +71,7 @@ struct firn_sim {
 
     firn_array sums, limits;          // firn_block_sums, firn_block_limits of each block
     firn_array node_limits;           // firn_node_limits of each node block
-    firn_array partial;               // double, sums over a node block in the solve
+    firn_array solve_blocks;          // of each node block, what the solve knows of it
     firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
     firn_block_limits extremes;       // of all particles now
 
@@ -141,6 +141,8 @@ typedef struct firn_solve {
     bool converged;
 } firn_solve;
 firn_solve firn_implicit_solve(firn_sim *sim, float dt);
+/// Claims the memory of the solve.
+firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error);
 /// Carries the warm start over to the blocks of a new sort.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 

@@ -49,13 +49,7 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(
         firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits), error));
     FIRN_TRY(firn_sleep_reserve(sim, error));
-    if (!firn_sim_is_implicit(sim))
-        return FIRN_OK;
-    FIRN_TRY(firn_array_claim(budget, &sim->partial, node_blocks, sizeof(double), error));
-    size_t padded = sim->particles.count + FIRN_PADDING;
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        FIRN_TRY(firn_array_claim(budget, &sim->cache[c], padded, sizeof(float), error));
-    return FIRN_OK;
+    return firn_sim_is_implicit(sim) ? firn_implicit_reserve(sim, error) : FIRN_OK;
 }
 
 // Brings particles and grid into the state that a substep starts from.

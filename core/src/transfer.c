@@ -148,27 +148,36 @@ void firn_transfer_find_volumes(firn_sim *sim)
     for_blocks(sim, &pass, sim->kernels->find_volumes);
 }
 
-void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
-{
-    firn_pass pass = firn_sim_pass(sim, dt);
-    for_blocks(sim, &pass, sim->kernels->prepare_hessian);
-}
-
-void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
-                                 firn_node_field output)
+// Clears the output field and adds to it from all blocks, color by color.
+static void scatter(firn_sim *sim, const firn_pass *pass,
+                    void (*kernel)(const firn_pass *, const firn_block *))
 {
     firn_grid *grid = &sim->grid;
-    firn_pass pass = firn_sim_pass(sim, dt);
-    pass.input = input;
-    pass.output = output;
     const firn_block *blocks = firn_grid_blocks(grid);
     const uint32_t *list = grid->color_blocks.data;
-    clear_field(sim, output);
+    clear_field(sim, pass->output);
     for (int color = 0; color < grid->color_count; color++) {
         size_t begin = grid->color_begin[color], end = grid->color_begin[color + 1];
 #pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
         for (size_t i = begin; i < end; i++)
             if (!firn_sim_sleeps(sim, list[i]))
-                sim->kernels->apply_hessian(&pass, &blocks[list[i]]);
+                kernel(pass, &blocks[list[i]]);
     }
+}
+
+void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
+{
+    firn_pass pass = firn_sim_pass(sim, dt);
+    for_blocks(sim, &pass, sim->kernels->prepare_hessian);
+    pass.output = FIRN_NODE_DIAGONAL;
+    scatter(sim, &pass, sim->kernels->diagonal_hessian);
+}
+
+void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
+                                 firn_node_field output)
+{
+    firn_pass pass = firn_sim_pass(sim, dt);
+    pass.input = input;
+    pass.output = output;
+    scatter(sim, &pass, sim->kernels->apply_hessian);
 }

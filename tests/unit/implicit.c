@@ -29,11 +29,7 @@ static void claim_scratch(firn_sim *sim)
     assert_int_equal(
         firn_array_claim(budget, &sim->node_limits, nodes, sizeof(firn_node_limits), NULL),
         FIRN_OK);
-    assert_int_equal(firn_array_claim(budget, &sim->partial, nodes, sizeof(double), NULL), FIRN_OK);
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        assert_int_equal(firn_array_claim(budget, &sim->cache[c],
-                                          sim->particles.count + FIRN_PADDING, sizeof(float), NULL),
-                         FIRN_OK);
+    assert_int_equal(firn_implicit_reserve(sim, NULL), FIRN_OK);
 }
 
 static system_of_nodes make_system(firn_sim_def def, int contact, float stiffness, float dt)

@@ -153,11 +153,7 @@ static inline void claim_scratch(firn_sim *sim)
     assert_int_equal(
         firn_array_claim(budget, &sim->node_limits, nodes, sizeof(firn_node_limits), NULL),
         FIRN_OK);
-    assert_int_equal(firn_array_claim(budget, &sim->partial, nodes, sizeof(double), NULL), FIRN_OK);
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        assert_int_equal(firn_array_claim(budget, &sim->cache[c],
-                                          sim->particles.count + FIRN_PADDING, sizeof(float), NULL),
-                         FIRN_OK);
+    assert_int_equal(firn_implicit_reserve(sim, NULL), FIRN_OK);
 }
 
 static inline void add_block_of_points(firn_sim *sim, int index, uint64_t *seed)
