@@ -424,23 +424,22 @@ void firn_colliders_near(const firn_colliders *colliders, firn_vec3 center, floa
                          firn_near *near)
 {
     near->count = 0;
+    near->still = true;
     for (int i = 0; i < colliders->slot_count; i++) {
         const firn_collider *collider = slot_at(colliders, i);
-        if (collider->active && (collider->deforming ? is_deforming_near(collider, center, radius)
-                                                     : is_rigid_near(collider, center, radius)))
-            near->index[near->count++] = i;
+        if (!collider->active || !(collider->deforming ? is_deforming_near(collider, center, radius)
+                                                       : is_rigid_near(collider, center, radius)))
+            continue;
+        near->index[near->count++] = i;
+        near->still = near->still && collider->still;
     }
 }
 
 bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center, float radius)
 {
-    const firn_collider *slots = colliders->slots.data;
     firn_near near;
     firn_colliders_near(colliders, center, radius, &near);
-    for (int i = 0; i < near.count; i++)
-        if (!slots[near.index[i]].still)
-            return true;
-    return false;
+    return !near.still;
 }
 
 uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving)

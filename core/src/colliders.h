@@ -23,6 +23,7 @@ enum { FIRN_NEAR_LIMIT = 64 };
 /// The colliders that a region may touch.
 typedef struct firn_near {
     int count;
+    bool still; // none of them moves
     int index[FIRN_NEAR_LIMIT];
 } firn_near;
 
@@ -37,6 +38,7 @@ typedef struct firn_node_contact {
     firn_vec3 velocity;  // m/s, after the collision
     firn_vec3 direction; // unit length, see firn_node_state
     firn_node_state state;
+    bool outside; // of all colliders that were asked
 } firn_node_contact;
 
 typedef struct firn_particle_contact {

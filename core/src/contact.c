@@ -107,6 +107,7 @@ static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
     firn_distance d = firn_collider_distance(collider, position);
     if (!(d.value <= 0.0f))
         return false;
+    n->contact.outside = false;
     firn_vec3 surface_velocity = firn_collider_velocity(collider, position);
     float steep = firn_length(d.gradient);
     if (steep < FLAT_GRADIENT) {
@@ -137,7 +138,7 @@ static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
 firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
                                             firn_vec3 position, firn_vec3 velocity)
 {
-    node n = {.contact = {.velocity = velocity, .state = FIRN_NODE_FREE}};
+    node n = {.contact = {.velocity = velocity, .state = FIRN_NODE_FREE, .outside = true}};
     int contacts = 0;
     for (int i = 0; i < near->count; i++)
         contacts += touch(&n, collider_at(colliders, near, i), position);

@@ -31,8 +31,9 @@ typedef enum firn_node_field {
     FIRN_NODE_RESIDUAL = FIRN_NODE_NEXT,
     FIRN_NODE_SEARCH = FIRN_NODE_NEXT_OLD,
     FIRN_NODE_A_SEARCH = FIRN_NODE_A_RESIDUAL + 1,
-    FIRN_NODE_CONTACT, // direction; w: firn_node_state
-    FIRN_NODE_CHANGE,  // m/s^2, acceleration found by the last solve; the warm start
+    FIRN_NODE_CONTACT,  // direction; w: firn_node_state
+    FIRN_NODE_DIAGONAL, // of the Hessian, kg/s^2, then of the preconditioner, kg; w: 1
+    FIRN_NODE_CHANGE,   // m/s^2, acceleration found by the last solve; the warm start
     FIRN_NODE_FIELD_COUNT,
 } firn_node_field;
 

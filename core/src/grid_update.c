@@ -43,29 +43,51 @@ static void accelerate_block(const firn_sim *sim, size_t b, float dt)
     }
 }
 
+// How far around a node block colliders are looked for, cells.
+#define NODE_MARGIN 2.0f
+
+// In node_room: there is a collider.
+#define NEAR_COLLIDER (-1.0f)
+
+// The colliders that nodes of the block may be inside of; false when there are none.
+static bool find_near(const firn_sim *sim, size_t b, firn_coord coord, firn_near *near)
+{
+    float *room = (float *)sim->node_room.data + b, h = sim->grid.cell_size;
+    firn_vec3 middle = firn_add(firn_grid_node_position(&sim->grid, coord, 0),
+                                firn_vec(1.5f * h, 1.5f * h, 1.5f * h));
+    if (*room >= 0.0f && !(*room > sim->surface_way)) {
+        firn_colliders_near(&sim->colliders, middle, (2.7f + NODE_MARGIN) * h, near);
+        *room = near->count > 0 ? NEAR_COLLIDER : NODE_MARGIN * h;
+    }
+    if (*room >= 0.0f) {
+        *room -= sim->surface_way;
+        return false;
+    }
+    firn_colliders_near(&sim->colliders, middle, 2.7f * h, near);
+    return near->count > 0;
+}
+
 static void collide_block(const firn_sim *sim, size_t b)
 {
     const firn_grid *grid = &sim->grid;
     firn_coord coord = ((const firn_coord *)grid->node_coord.data)[b];
-    float h = grid->cell_size;
-    firn_vec3 middle =
-        firn_add(firn_grid_node_position(grid, coord, 0), firn_vec(1.5f * h, 1.5f * h, 1.5f * h));
     float *contacts =
         firn_sim_is_implicit(sim) ? firn_grid_nodes(grid, FIRN_NODE_CONTACT, b) : NULL;
     for (int n = 0; contacts != NULL && n < FIRN_BLOCK_FLOATS; n++)
         contacts[n] = 0.0f;
     firn_near near;
-    firn_colliders_near(&sim->colliders, middle, 2.7f * h, &near);
-    if (near.count == 0)
+    if (!find_near(sim, b, coord, &near))
         return;
+    uint64_t *open = (uint64_t *)sim->open_nodes.data + b, known = near.still ? *open : 0;
     float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         float *v = velocity + 4 * n;
-        if (!(v[3] > 0.0f))
+        if ((known >> n & 1) != 0 || !(v[3] > 0.0f))
             continue;
         firn_node_contact contact = firn_colliders_touch_node(
             &sim->colliders, &near, firn_grid_node_position(grid, coord, n),
             firn_vec(v[0], v[1], v[2]));
+        known |= (uint64_t)contact.outside << n;
         v[0] = contact.velocity.x;
         v[1] = contact.velocity.y;
         v[2] = contact.velocity.z;
@@ -76,6 +98,8 @@ static void collide_block(const firn_sim *sim, size_t b)
             contacts[4 * n + 3] = (float)contact.state;
         }
     }
+    if (near.still)
+        *open = known;
 }
 
 // Nodes that sleeping snow holds stand still.

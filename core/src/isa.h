@@ -20,6 +20,7 @@ void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block,
 void FIRN_KERNEL(find_volumes)(const firn_pass *pass, const firn_block *block);
 void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block);
 void FIRN_KERNEL(apply_hessian)(const firn_pass *pass, const firn_block *block);
+void FIRN_KERNEL(diagonal_hessian)(const firn_pass *pass, const firn_block *block);
 
 extern const firn_kernels FIRN_KERNEL(kernels);
 

@@ -33,5 +33,6 @@ const firn_kernels FIRN_KERNEL(kernels) = {
     .find_volumes = FIRN_KERNEL(find_volumes),
     .prepare_hessian = FIRN_KERNEL(prepare_hessian),
     .apply_hessian = FIRN_KERNEL(apply_hessian),
+    .diagonal_hessian = FIRN_KERNEL(diagonal_hessian),
     .exercise = exercise,
 };

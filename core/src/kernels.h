@@ -94,6 +94,8 @@ typedef struct firn_kernels {
     void (*prepare_hessian)(const firn_pass *pass, const firn_block *block);
     /// Adds the product of the stress Hessian with the input field to the output field.
     void (*apply_hessian)(const firn_pass *pass, const firn_block *block);
+    /// Adds the diagonal of the stress Hessian, as for snow without strain, to the output field.
+    void (*diagonal_hessian)(const firn_pass *pass, const firn_block *block);
     /// Computes as fast as it can for some milliseconds; the number of floating-point operations.
     double (*exercise)(void);
 } firn_kernels;

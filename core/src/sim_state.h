@@ -76,10 +76,13 @@ struct firn_sim {
     firn_array sums, limits;           // firn_block_sums, firn_block_limits of each block
     firn_array node_limits;            // firn_node_limits of each node block
     firn_array block_room, group_room; // float, see firn_pass
-    uint64_t room_colliders;           // that the rooms know of, a bit for each
-    firn_array partial;                // double, sums over a node block in the solve
-    firn_array cache[FIRN_CACHE_OWN];  // of the Hessian; the other channels are the sort's scratch
-    firn_block_limits extremes;        // of all particles now
+    firn_array node_room;              // float of each node block: the same
+    firn_array open_nodes;            // uint64 of each node block: nodes out of all still colliders
+    uint64_t room_colliders;          // that the rooms know of, a bit for each
+    float surface_way;                // m, that any collider goes in this substep
+    firn_array solve_blocks;          // of each node block, what the solve knows of it
+    firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
+    firn_block_limits extremes;       // of all particles now
 
     firn_array asleep;         // uint8 of each block: it takes no part in the substep
     firn_array loud;           // uint8 of each node block: a block there is not at rest
@@ -133,13 +136,16 @@ void firn_transfer_to_particles(firn_sim *sim, float dt);
 /// next_dt, which firn_transfer_take_ahead puts in place: a third less memory to read and write.
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt);
 void firn_transfer_take_ahead(firn_sim *sim);
-/// Groups of lanes in all blocks at most.
-size_t firn_transfer_group_count(const firn_sim *sim);
 void firn_transfer_measure(firn_sim *sim);
 void firn_transfer_find_volumes(firn_sim *sim);
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt);
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
                                  firn_node_field output);
+
+/// room.c: claims memory; voids all that is known; prepares the colliders for the substep of dt.
+firn_result firn_room_reserve(firn_sim *sim, firn_error *error);
+void firn_room_forget(firn_sim *sim);
+void firn_room_prepare(firn_sim *sim, float dt);
 
 /// grid_update.c: forces and gravity become velocities, colliders are met, method.md (8) and (15).
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
@@ -153,6 +159,8 @@ typedef struct firn_solve {
     bool converged;
 } firn_solve;
 firn_solve firn_implicit_solve(firn_sim *sim, float dt);
+/// Claims the memory of the solve.
+firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error);
 /// Carries the warm start over to the blocks of a new sort.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 
@@ -173,5 +181,7 @@ firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
 
 /// step.c: bounds of positions in block coordinates, for sorting.
 firn_result firn_sim_sort(firn_sim *sim, firn_error *error);
+/// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
+firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);
 
 #endif

@@ -177,7 +177,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
         sim->ahead_dt = 0.0;
-        sim->room_colliders = FIRN_COLLIDERS_CHANGED;
+        firn_room_forget(sim);
     }
     sim->acting_colliders = acting;
 }

@@ -45,8 +45,7 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     return FIRN_OK;
 }
 
-// Claims all that a substep needs; after this nothing in it can fail for want of memory.
-static firn_result reserve(firn_sim *sim, firn_error *error)
+firn_result firn_sim_reserve(firn_sim *sim, firn_error *error)
 {
     firn_budget *budget = &sim->budget;
     size_t blocks = sim->grid.block_count, node_blocks = sim->grid.node_block_count;
@@ -54,17 +53,9 @@ static firn_result reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_array_claim(budget, &sim->limits, blocks, sizeof(firn_block_limits), error));
     FIRN_TRY(
         firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits), error));
-    FIRN_TRY(firn_array_claim(budget, &sim->block_room, blocks, sizeof(float), error));
-    FIRN_TRY(firn_array_claim(budget, &sim->group_room, firn_transfer_group_count(sim),
-                              sizeof(float), error));
+    FIRN_TRY(firn_room_reserve(sim, error));
     FIRN_TRY(firn_sleep_reserve(sim, error));
-    if (!firn_sim_is_implicit(sim))
-        return FIRN_OK;
-    FIRN_TRY(firn_array_claim(budget, &sim->partial, node_blocks, sizeof(double), error));
-    size_t padded = sim->particles.count + FIRN_PADDING;
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        FIRN_TRY(firn_array_claim(budget, &sim->cache[c], padded, sizeof(float), error));
-    return FIRN_OK;
+    return firn_sim_is_implicit(sim) ? firn_implicit_reserve(sim, error) : FIRN_OK;
 }
 
 // Brings particles and grid into the state that a substep starts from.
@@ -76,14 +67,14 @@ static firn_result arrange(attempt *a, firn_error *error)
     if (sorting)
         FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
                                            : firn_sim_sort(sim, error));
-    FIRN_TRY(reserve(sim, error));
+    FIRN_TRY(firn_sim_reserve(sim, error));
     if (sim->volumes_missing && sim->particles.count > 0) {
         firn_transfer_find_volumes(sim);
         sim->volumes_missing = false;
         sorting = true;
     }
     if (sorting) {
-        sim->room_colliders = FIRN_COLLIDERS_CHANGED;
+        firn_room_forget(sim);
         firn_transfer_measure(sim);
         firn_sleep_arrange(sim);
     }
@@ -163,7 +154,7 @@ static bool sane(attempt *a, firn_node_limits limits, float dt)
 static bool try_substep(attempt *a, float dt)
 {
     firn_sim *sim = a->sim;
-    firn_colliders_prepare(&sim->colliders, sim->time, dt);
+    firn_room_prepare(sim, dt);
     if ((float)sim->ahead_dt == dt)
         firn_transfer_take_ahead(sim);
     else

@@ -21,6 +21,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
         // The share is given for a reference step; it compounds like a decay, method.md (14).
         .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
     };
+    pass.surface_way = sim->surface_way;
     pass.block_room = sim->block_room.data;
     pass.group_room = sim->group_room.data;
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
@@ -28,26 +29,6 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
     pass.cache[FIRN_CACHE_OWN] = sim->particles.scratch.data;
     pass.cache[FIRN_CACHE_OWN + 1] = sim->grid.destination.data;
     pass.cache[FIRN_CACHE_OWN + 2] = sim->grid.order_of.data;
-    return pass;
-}
-
-size_t firn_transfer_group_count(const firn_sim *sim)
-{
-    return sim->particles.count / (size_t)sim->kernels->lanes + sim->grid.block_count + 1;
-}
-
-// A pass that moves particles. What was found about colliders that have come or gone is void.
-static firn_pass moving_pass(firn_sim *sim, float dt)
-{
-    bool moving;
-    uint64_t acting = firn_colliders_acting(&sim->colliders, &moving);
-    if (acting != sim->room_colliders) {
-        memset(sim->block_room.data, 0, sim->grid.block_count * sizeof(float));
-        memset(sim->group_room.data, 0, firn_transfer_group_count(sim) * sizeof(float));
-        sim->room_colliders = acting;
-    }
-    firn_pass pass = firn_sim_pass(sim, dt);
-    pass.surface_way = firn_colliders_way(&sim->colliders);
     return pass;
 }
 
@@ -100,6 +81,7 @@ typedef struct stage {
     const firn_pass *pass, *next;
     firn_block_sums *sums;
     firn_block_limits *limits;
+    void (*scatter)(const firn_pass *, const firn_block *);
 } stage;
 
 static void block_to_grid(const void *user, size_t b, size_t following)
@@ -141,7 +123,7 @@ static void add_limits(firn_sim *sim)
 
 void firn_transfer_to_particles(firn_sim *sim, float dt)
 {
-    firn_pass pass = moving_pass(sim, dt);
+    firn_pass pass = firn_sim_pass(sim, dt);
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     firn_block_limits *limits = sim->limits.data;
     size_t count = sim->grid.block_count;
@@ -166,10 +148,10 @@ static void block_cycle(const void *user, size_t b, size_t following)
 
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
 {
-    firn_pass pass = moving_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
+    firn_pass pass = firn_sim_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
     next.velocity = FIRN_NODE_NEXT;
     next.old = FIRN_NODE_NEXT_OLD;
-    stage s = {sim, &pass, &next, sim->sums.data, sim->limits.data};
+    stage s = {sim, &pass, &next, sim->sums.data, sim->limits.data, NULL};
     clear_target(sim, &next);
     run_stage(sim, block_cycle, &s);
     add_limits(sim);
@@ -217,18 +199,29 @@ void firn_transfer_find_volumes(firn_sim *sim)
     for_blocks(sim, &pass, sim->kernels->find_volumes);
 }
 
-void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
-{
-    firn_pass pass = firn_sim_pass(sim, dt);
-    for_blocks(sim, &pass, sim->kernels->prepare_hessian);
-}
-
-static void block_product(const void *user, size_t b, size_t following)
+static void block_scatter(const void *user, size_t b, size_t following)
 {
     (void)following;
     const stage *s = user;
     if (!firn_sim_sleeps(s->sim, b))
-        s->sim->kernels->apply_hessian(s->pass, &firn_grid_blocks(&s->sim->grid)[b]);
+        s->scatter(s->pass, &firn_grid_blocks(&s->sim->grid)[b]);
+}
+
+// Clears the output field and adds to it from all blocks.
+static void scatter(firn_sim *sim, const firn_pass *pass,
+                    void (*kernel)(const firn_pass *, const firn_block *))
+{
+    stage s = {.sim = sim, .pass = pass, .scatter = kernel};
+    clear_field(sim, pass->output);
+    run_stage(sim, block_scatter, &s);
+}
+
+void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
+{
+    firn_pass pass = firn_sim_pass(sim, dt);
+    for_blocks(sim, &pass, sim->kernels->prepare_hessian);
+    pass.output = FIRN_NODE_DIAGONAL;
+    scatter(sim, &pass, sim->kernels->diagonal_hessian);
 }
 
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
@@ -237,7 +230,5 @@ void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
     firn_pass pass = firn_sim_pass(sim, dt);
     pass.input = input;
     pass.output = output;
-    stage s = {.sim = sim, .pass = &pass};
-    clear_field(sim, output);
-    run_stage(sim, block_product, &s);
+    scatter(sim, &pass, sim->kernels->apply_hessian);
 }

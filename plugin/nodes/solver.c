@@ -17,7 +17,7 @@ typedef struct settings {
     firn_sim_def def;
 } settings;
 
-enum { COLUMN_COUNT = 9, STAT_COUNT = 14 };
+enum { COLUMN_COUNT = 9, STAT_COUNT = 17 };
 
 // What firn_sim_change takes over.
 #define ANIMATED                                                                                   \
@@ -218,6 +218,9 @@ static void collect_stats(state *own)
         {"time", firn_sim_time(own->sim)},
         {"substeps", own->substeps_before < 0 ? 0.0 : (double)(now.substep - own->substeps_before)},
         {"dt", now.dt},
+        {"implicit", now.integrator == FIRN_INTEGRATOR_IMPLICIT ? 1.0 : 0.0},
+        {"explicit_cost", now.explicit_cost},
+        {"implicit_cost", now.implicit_cost},
         {"iterations", own->iterations},
         {"rejected", own->rejected},
         {"kinetic", now.kinetic},

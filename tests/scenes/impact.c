@@ -149,10 +149,11 @@ static void packing_of_a_coarse_ball_hardly_depends_on_the_substep(void **state)
         const method *m = &METHODS[2 * i];
         outcome o[3];
         for (int k = 0; k < 3; k++) {
-            o[k] = hit(m, 0.5f / (float)(1 << k));
+            float wave_cfl = firn_sim_def_default().wave_cfl / (float)(1 << k);
+            o[k] = hit(m, wave_cfl);
             print_message("%s, wave_cfl %g: at 40 ms mean J_P %.4f, rebound %.3f m/s, volume %.4f "
                           "by deformation, %.4f by place\n",
-                          m->name, 0.5 / (1 << k), o[k].mean_jp, o[k].speed, o[k].tracked,
+                          m->name, (double)wave_cfl, o[k].mean_jp, o[k].speed, o[k].tracked,
                           o[k].spread);
             assert_true(fabs(o[k].mean_jp - o[0].mean_jp) < 0.02 && o[k].mean_jp < 1.0);
             // J_P does not drift: it tells how much room the snow takes.

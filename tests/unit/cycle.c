@@ -94,7 +94,7 @@ static bool after_substep(const firn_step_stats *stats, void *user)
     (void)stats;
     contact_run *run = user;
     if (run->forgetful)
-        run->sim->room_colliders = FIRN_COLLIDERS_CHANGED;
+        firn_room_forget(run->sim);
     return --run->left > 0;
 }
 

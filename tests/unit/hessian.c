@@ -98,11 +98,47 @@ static void hessian_is_symmetric(void **state)
     for_all_variants(compare_symmetry);
 }
 
+// Without strain the diagonal is exact: what a node feels of its own motion along an axis.
+static void compare_diagonal(const variant *v)
+{
+    if (v->scheme == FIRN_SCHEME_APIC)
+        return;
+    firn_sim *sim = make_scene(v, 18);
+    for (size_t p = 0; p < sim->particles.count; p++)
+        for (int i = 0; i < 9; i++)
+            firn_channel_of(&sim->particles, FIRN_F + i)[p] = i % 4 == 0 ? 1.0f : 0.0f;
+    firn_transfer_prepare_hessian(sim, 1e-4f);
+    size_t floats = sim->grid.node_block_count * FIRN_BLOCK_FLOATS;
+    float *input = sim->grid.field[FIRN_NODE_RESIDUAL].data;
+    const float *output = sim->grid.field[FIRN_NODE_A_RESIDUAL].data;
+    const float *diagonal = sim->grid.field[FIRN_NODE_DIAGONAL].data;
+    double largest = 0.0;
+    for (size_t i = 0; i < floats; i++)
+        largest = fmax(largest, (double)diagonal[i]);
+    memset(input, 0, floats * sizeof *input);
+    for (size_t i = 1; i < floats; i += 137) {
+        if (i % 4 == 3)
+            continue;
+        input[i] = 1.0f;
+        firn_transfer_apply_hessian(sim, 1e-4f, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
+        scene_expect_near((double)diagonal[i], (double)output[i], 3e-6 * largest);
+        input[i] = 0.0f;
+    }
+    firn_sim_destroy(sim);
+}
+
+static void diagonal_is_what_nodes_feel_of_their_own_motion(void **state)
+{
+    (void)state;
+    for_all_variants(compare_diagonal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hessian_product_is_the_change_of_the_force),
         cmocka_unit_test(hessian_is_symmetric),
+        cmocka_unit_test(diagonal_is_what_nodes_feel_of_their_own_motion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,22 +20,6 @@ static void strain(firn_sim *sim, double size)
     }
 }
 
-static void claim_scratch(firn_sim *sim)
-{
-    firn_budget *budget = &sim->budget;
-    size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
-    assert_int_equal(firn_array_claim(budget, &sim->sums, blocks, sizeof(firn_block_sums), NULL),
-                     FIRN_OK);
-    assert_int_equal(
-        firn_array_claim(budget, &sim->node_limits, nodes, sizeof(firn_node_limits), NULL),
-        FIRN_OK);
-    assert_int_equal(firn_array_claim(budget, &sim->partial, nodes, sizeof(double), NULL), FIRN_OK);
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        assert_int_equal(firn_array_claim(budget, &sim->cache[c],
-                                          sim->particles.count + FIRN_PADDING, sizeof(float), NULL),
-                         FIRN_OK);
-}
-
 static system_of_nodes make_system(firn_sim_def def, int contact, float stiffness, float dt)
 {
     firn_sim *sim = scene_create(&def);
@@ -55,8 +39,9 @@ static system_of_nodes make_system(firn_sim_def def, int contact, float stiffnes
     strain(sim, 0.004);
     for (size_t p = 0; p < sim->particles.count; p++)
         firn_channel_of(&sim->particles, FIRN_STIFFNESS)[p] = stiffness;
-    claim_scratch(sim);
-    firn_colliders_prepare(&sim->colliders, 0.0, dt);
+    scene_expect_ok(firn_sim_reserve(sim, &error), &error);
+    firn_room_forget(sim);
+    firn_room_prepare(sim, dt);
     firn_transfer_to_grid(sim, dt);
     assert_true(firn_grid_update(sim, dt).finite);
     system_of_nodes s = {.sim = sim, .dt = dt};

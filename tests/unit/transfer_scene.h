@@ -142,30 +142,6 @@ static inline void drift(firn_sim *sim, uint64_t *seed)
     }
 }
 
-static inline void claim_scratch(firn_sim *sim)
-{
-    firn_budget *budget = &sim->budget;
-    size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
-    assert_int_equal(firn_array_claim(budget, &sim->sums, blocks, sizeof(firn_block_sums), NULL),
-                     FIRN_OK);
-    assert_int_equal(
-        firn_array_claim(budget, &sim->limits, blocks, sizeof(firn_block_limits), NULL), FIRN_OK);
-    assert_int_equal(
-        firn_array_claim(budget, &sim->node_limits, nodes, sizeof(firn_node_limits), NULL),
-        FIRN_OK);
-    assert_int_equal(firn_array_claim(budget, &sim->block_room, blocks, sizeof(float), NULL),
-                     FIRN_OK);
-    assert_int_equal(firn_array_claim(budget, &sim->group_room, firn_transfer_group_count(sim),
-                                      sizeof(float), NULL),
-                     FIRN_OK);
-    sim->room_colliders = FIRN_COLLIDERS_CHANGED;
-    assert_int_equal(firn_array_claim(budget, &sim->partial, nodes, sizeof(double), NULL), FIRN_OK);
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        assert_int_equal(firn_array_claim(budget, &sim->cache[c],
-                                          sim->particles.count + FIRN_PADDING, sizeof(float), NULL),
-                         FIRN_OK);
-}
-
 static inline void add_block_of_points(firn_sim *sim, int index, uint64_t *seed)
 {
     enum { MOST = 200 };
@@ -205,8 +181,9 @@ static inline firn_sim *make_scene(const variant *v, uint64_t seed)
     assert_int_equal(sim->grid.block_count, FIRN_COUNT(block_sizes));
     shake(sim, &seed);
     drift(sim, &seed);
-    claim_scratch(sim);
-    firn_colliders_prepare(&sim->colliders, 0.0, 1e-4f);
+    scene_expect_ok(firn_sim_reserve(sim, &error), &error);
+    firn_room_forget(sim);
+    firn_room_prepare(sim, 1e-4f);
     return sim;
 }
 

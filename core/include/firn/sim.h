@@ -126,6 +126,8 @@ typedef struct firn_step_stats {
     size_t bytes;                     // held by the simulation
     double seconds[FIRN_STAGE_COUNT]; // wall time of each stage, see firn_stage_name
     double product_seconds;           // part of the solve: the Hessian times vectors
+    double explicit_cost;             // us per particle and simulated second, as estimated for
+    double implicit_cost;             // integrator = auto at the start of the call; else 0
 } firn_step_stats;
 
 /// The name of a stage of firn_step_stats.seconds, such as "p2g"; NULL past the last.
