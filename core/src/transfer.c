@@ -32,8 +32,10 @@ static void clear_field(firn_sim *sim, firn_node_field field)
     size_t count = sim->grid.node_block_count;
 #pragma omp parallel for schedule(static) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
-        if (!firn_sim_is_idle(sim, b))
+        if (firn_sim_is_implicit(sim)) // its solve runs over all nodes
             memset(firn_grid_nodes(&sim->grid, field, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
+        else if (!firn_sim_is_idle(sim, b))
+            firn_grid_clear_rows(&sim->grid, field, b);
 }
 
 static void add_sums(firn_sim *sim)
