@@ -2,21 +2,26 @@
 
 #include "radix.h"
 
-static bool reaches(const firn_block *block, int axis, int side)
+#include <string.h>
+
+static bool reaches(const firn_block *block, int order, int axis, int side)
 {
-    return side == 0 || (side < 0 ? block->low[axis] < 0 : block->high[axis] > FIRN_BLOCK_EDGE);
+    return side == 0 ||
+           (side < 0 ? block->low[axis] < 0 : block->high[axis] + order - 2 >= FIRN_BLOCK_EDGE);
 }
 
-static bool reaches_way(const firn_block *block, int way)
+static bool reaches_way(const firn_block *block, int order, int way)
 {
     firn_coord c = firn_way_coord(way);
-    return reaches(block, 0, c.x) && reaches(block, 1, c.y) && reaches(block, 2, c.z);
+    return reaches(block, order, 0, c.x) && reaches(block, order, 1, c.y) &&
+           reaches(block, order, 2, c.z);
 }
 
 /// Blocks that are being made.
 typedef struct block_list {
     firn_block *blocks;
     size_t count;
+    int order;
     int thread_count;
 } block_list;
 
@@ -27,17 +32,48 @@ static bool add_node_keys(firn_block_map *map, const void *user)
 #pragma omp parallel for schedule(dynamic, 64) reduction(&& : fits) num_threads(list->thread_count)
     for (size_t b = 0; b < list->count; b++)
         for (int way = 0; way < FIRN_WAYS; way++)
-            if (reaches_way(&list->blocks[b], way)) {
+            if (reaches_way(&list->blocks[b], list->order, way)) {
                 uint64_t key = firn_block_key(firn_block_next(list->blocks[b].coord, way));
                 fits = fits && firn_block_map_add(map, key);
             }
     return fits;
 }
 
+// The rows of the node block on a way that a block's particles can reach.
+static uint16_t rows_on_way(const firn_block *block, int way, int order)
+{
+    firn_coord side = firn_way_coord(way);
+    const int first[2] = {FIRN_BLOCK_EDGE * side.x, FIRN_BLOCK_EDGE * side.y};
+    uint32_t rows = 0;
+    for (int row = 0; row < FIRN_BLOCK_ROWS; row++) {
+        const int node[2] = {first[0] + row / FIRN_BLOCK_EDGE, first[1] + row % FIRN_BLOCK_EDGE};
+        bool reached = true;
+        for (int axis = 0; axis < 2; axis++)
+            reached &= node[axis] >= block->low[axis] && node[axis] < block->high[axis] + order - 1;
+        rows |= (uint32_t)reached << row;
+    }
+    return (uint16_t)rows;
+}
+
+static void link_block(const firn_grid *grid, firn_block *block)
+{
+    uint16_t *rows = grid->rows.data;
+    for (int way = 0; way < FIRN_WAYS; way++) {
+        block->near[way] = -1;
+        if (!reaches_way(block, grid->order, way))
+            continue;
+        uint64_t key = firn_block_key(firn_block_next(block->coord, way));
+        int32_t number = block->near[way] = firn_block_map_find(&grid->map, key);
+        uint16_t own = rows_on_way(block, way, grid->order);
+#pragma omp atomic
+        rows[number] |= own;
+    }
+}
+
 firn_result firn_grid_find_nodes(firn_grid *grid, firn_block *blocks, size_t count,
                                  int thread_count, firn_error *error)
 {
-    block_list list = {blocks, count, thread_count};
+    block_list list = {blocks, count, grid->order, thread_count};
     size_t before = grid->node_block_count + grid->node_block_count / 4, least = count + count / 2;
     firn_block_filling filling = {
         .budget = grid->budget,
@@ -48,13 +84,12 @@ firn_result firn_grid_find_nodes(firn_grid *grid, firn_block *blocks, size_t cou
         .user = &list,
     };
     FIRN_TRY(firn_block_map_fill(&grid->map, &filling, error));
+    FIRN_TRY(firn_array_claim(grid->budget, &grid->rows, grid->map.count, sizeof(uint16_t), error));
+    if (grid->map.count > 0)
+        memset(grid->rows.data, 0, grid->map.count * sizeof(uint16_t));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(thread_count)
     for (size_t b = 0; b < count; b++)
-        for (int way = 0; way < FIRN_WAYS; way++) {
-            uint64_t key = firn_block_key(firn_block_next(blocks[b].coord, way));
-            blocks[b].near[way] =
-                reaches_way(&blocks[b], way) ? firn_block_map_find(&grid->map, key) : -1;
-        }
+        link_block(grid, &blocks[b]);
     return FIRN_OK;
 }
 
@@ -81,11 +116,24 @@ void firn_grid_color(firn_grid *grid, const firn_block *blocks, size_t count, in
         begin[color + 1] = begin[color + 1] > begin[color] ? begin[color + 1] : begin[color];
 }
 
+void firn_grid_clear_rows(const firn_grid *grid, firn_node_field field, size_t block)
+{
+    float *nodes = firn_grid_nodes(grid, field, block);
+    uint32_t rows = firn_grid_rows(grid, block);
+    if (rows == (1u << FIRN_BLOCK_ROWS) - 1) {
+        memset(nodes, 0, FIRN_BLOCK_FLOATS * sizeof *nodes);
+        return;
+    }
+    for (int row = 0; row < FIRN_BLOCK_ROWS; row++)
+        if (rows >> row & 1)
+            memset(nodes + row * FIRN_ROW_FLOATS, 0, FIRN_ROW_FLOATS * sizeof *nodes);
+}
+
 void firn_grid_free(firn_grid *grid)
 {
-    firn_array *arrays[] = {&grid->blocks,   &grid->node_coord,  &grid->color_blocks,
-                            &grid->moves,    &grid->destination, &grid->scratch,
-                            &grid->order_of, &grid->map.entries, &grid->map.keys};
+    firn_array *arrays[] = {
+        &grid->blocks,  &grid->node_coord, &grid->color_blocks, &grid->moves,    &grid->destination,
+        &grid->scratch, &grid->order_of,   &grid->map.entries,  &grid->map.keys, &grid->rows};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(grid->budget, arrays[i]);
     for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++)

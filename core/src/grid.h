@@ -56,6 +56,7 @@ typedef struct firn_grid {
     firn_array blocks; // firn_block, in key order
     size_t node_block_count;
     firn_array node_coord; // firn_coord of each node block, in key order
+    firn_array rows;       // uint16 of each node block: its rows that particles can reach
     firn_array field[FIRN_NODE_FIELD_COUNT];
     int color_count; // blocks of one color share no node
     size_t color_begin[FIRN_COLOR_MAX + 1];
@@ -100,6 +101,19 @@ static inline float *firn_grid_nodes(const firn_grid *grid, firn_node_field fiel
 {
     return (float *)grid->field[field].data + block * FIRN_BLOCK_FLOATS;
 }
+
+/// A row is four nodes along z; its number is 4 x + y.
+enum { FIRN_BLOCK_ROWS = 16, FIRN_ROW_FLOATS = FIRN_BLOCK_FLOATS / FIRN_BLOCK_ROWS };
+
+/// The rows of a node block that particles can reach until the next sort, a bit for each. Nobody
+/// else reads or writes them in an explicit substep.
+static inline uint32_t firn_grid_rows(const firn_grid *grid, size_t block)
+{
+    return ((const uint16_t *)grid->rows.data)[block];
+}
+
+/// Puts those rows of a field to zero.
+void firn_grid_clear_rows(const firn_grid *grid, firn_node_field field, size_t block);
 
 /// Distance in cells from a position to the first node of its kernel, less the fraction.
 static inline double firn_grid_shift(const firn_grid *grid) { return grid->order == 3 ? 0.5 : 1.0; }

@@ -25,6 +25,9 @@ typedef struct firn_materials {
     float damping[FIRN_MATERIAL_LIMIT]; // s
 } firn_materials;
 
+/// In a list of rooms: a collider is near.
+#define FIRN_NO_ROOM (-1.0f)
+
 /// How the particles and the grid speak with each other in this substep.
 typedef enum firn_scheme {
     FIRN_SCHEME_APIC,       // momentum and stress impulse together
@@ -38,10 +41,12 @@ typedef struct firn_pass {
     const firn_materials *materials;
     const firn_colliders *colliders;
     firn_scheme scheme;
-    float dt;                       // s
-    float surface_way;              // m, that any collider's surface goes in this substep
-    float *block_room, *group_room; // m, that blocks and groups may go without a look, touch.c
-    float flip_share;               // of FLIP in the new velocity, for this dt
+    float dt;            // s
+    float surface_way;   // m, that any collider's surface goes in this substep at most
+    float surface_total; // m, the same since all was looked at anew, to the end of this substep
+    float *block_room;   // m, the total up to which a block has no collider near it; 0: not known
+    float *group_room;   // m, that a group and the surfaces may go before another look is due
+    float flip_share;    // of FLIP in the new velocity, for this dt
     float *
         cache[FIRN_CACHE_CHANNELS]; // strain and V0 mu, V0 lambda of each particle, for the Hessian
     firn_node_field velocity, old; // where the particles' momentum and force go, and come back from

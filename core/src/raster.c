@@ -10,6 +10,8 @@ enum {
     ROWS = LEAF * LEAF,
     MOST_LEAVES = 9 * 9 * 9, // that a particle reaches when the kernel is widest
     MOST_CHANNELS = 5,       // mass, three of momentum, one value
+    CHUNK_PARTICLES = 8192,  // that a thread takes at a time, or more
+    CHUNK_MAX = 64,
 };
 
 // The spline is cut where its weight is below a millionth, so that products of weights stay far
@@ -251,7 +253,8 @@ typedef struct recent {
     uint32_t number[MOST_LEAVES];
 } recent;
 
-static firn_result find_leaves(firn_raster *r, size_t particle, recent *last, firn_error *error)
+static firn_result find_leaves(const firn_raster *r, firn_coord_table *table, size_t particle,
+                               recent *last)
 {
     box leaves = leaves_of(reach_of(r, particle).voxels);
     int32_t changed = last->count == 0;
@@ -267,21 +270,74 @@ static firn_result find_leaves(firn_raster *r, size_t particle, recent *last, fi
     for (coord.x = leaves.lower[0]; coord.x <= leaves.upper[0]; coord.x++)
         for (coord.y = leaves.lower[1]; coord.y <= leaves.upper[1]; coord.y++)
             for (coord.z = leaves.lower[2]; coord.z <= leaves.upper[2]; coord.z++)
-                FIRN_TRY(firn_coord_table_add(&r->leaves, coord, &last->number[count++], error));
+                FIRN_TRY(firn_coord_table_add(table, coord, &last->number[count++], NULL));
     last->count = count;
     return FIRN_OK;
 }
 
-firn_result firn_raster_lay_out(firn_raster *r, firn_error *error)
+/// Particles in a row, and the leaves that they reach.
+typedef struct chunk {
+    size_t begin, end;
+    firn_coord_table leaves; // count: members in this chunk; then the place of the next one
+    firn_result result;
+} chunk;
+
+static firn_result count_members(const firn_raster *r, chunk *c)
 {
     recent last = {.count = 0};
-    for (size_t i = 0; i < r->points->count; i++) {
-        FIRN_TRY(find_leaves(r, i, &last, error));
+    for (size_t i = c->begin; i < c->end; i++) {
+        FIRN_TRY(find_leaves(r, &c->leaves, i, &last));
         for (size_t k = 0; k < last.count; k++)
-            r->leaves.entries[last.number[k]].count++;
+            c->leaves.entries[last.number[k]].count++;
     }
-    firn_coord_table_sort(&r->leaves);
+    return FIRN_OK;
+}
 
+// All leaves are there by now, so that this cannot fail.
+static void list_members(const firn_raster *r, chunk *c)
+{
+    recent last = {.count = 0};
+    for (size_t i = c->begin; i < c->end; i++) {
+        (void)find_leaves(r, &c->leaves, i, &last);
+        for (size_t k = 0; k < last.count; k++)
+            r->members[c->leaves.entries[last.number[k]].count++] = (uint32_t)i;
+    }
+}
+
+static firn_result add_leaves(firn_raster *r, const chunk *c, firn_error *error)
+{
+    if (c->result != FIRN_OK)
+        return firn_fail(error, c->result,
+                         "out of memory for the leaves of a field; use larger voxels");
+    for (size_t i = 0; i < c->leaves.count; i++) {
+        uint32_t number;
+        FIRN_TRY(firn_coord_table_add(&r->leaves, c->leaves.entries[i].coord, &number, error));
+        r->leaves.entries[number].count += c->leaves.entries[i].count;
+    }
+    return FIRN_OK;
+}
+
+// Gives the members of a chunk their places behind those of the chunks before.
+static void place_members(const firn_raster *r, chunk *c)
+{
+    for (size_t i = 0; i < c->leaves.count; i++) {
+        firn_coord_entry *entry = &c->leaves.entries[i];
+        size_t *next = &r->next[firn_coord_table_find(&r->leaves, entry->coord)];
+        size_t count = entry->count;
+        entry->count = *next;
+        *next += count;
+    }
+}
+
+static firn_result lay_out(firn_raster *r, chunk *chunks, int count, firn_error *error)
+{
+    int threads = count > 1 ? r->thread_count : 1;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int c = 0; c < count; c++)
+        chunks[c].result = count_members(r, &chunks[c]);
+    for (int c = 0; c < count; c++)
+        FIRN_TRY(add_leaves(r, &chunks[c], error));
+    firn_coord_table_sort(&r->leaves);
     FIRN_TRY(firn_raster_claim(r->leaves.count + 1, sizeof *r->next, &r->next, error));
     size_t members = 0;
     for (size_t i = 0; i < r->leaves.count; i++) {
@@ -290,13 +346,25 @@ firn_result firn_raster_lay_out(firn_raster *r, firn_error *error)
     }
     FIRN_TRY(firn_raster_claim(members, sizeof *r->members, &r->members, error));
     FIRN_TRY(firn_raster_claim(r->points->count, sizeof *r->share, &r->share, error));
-    last.count = 0;
-    for (size_t i = 0; i < r->points->count; i++) {
-        FIRN_TRY(find_leaves(r, i, &last, error));
-        for (size_t k = 0; k < last.count; k++)
-            r->members[r->next[last.number[k]]++] = (uint32_t)i;
-    }
+    for (int c = 0; c < count; c++)
+        place_members(r, &chunks[c]);
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int c = 0; c < count; c++)
+        list_members(r, &chunks[c]);
     return FIRN_OK;
+}
+
+firn_result firn_raster_lay_out(firn_raster *r, firn_error *error)
+{
+    chunk chunks[CHUNK_MAX];
+    size_t particles = r->points->count, count = particles / CHUNK_PARTICLES + 1;
+    count = count < CHUNK_MAX ? count : CHUNK_MAX;
+    for (size_t c = 0; c < count; c++)
+        chunks[c] = (chunk){.begin = particles * c / count, .end = particles * (c + 1) / count};
+    firn_result result = lay_out(r, chunks, (int)count, error);
+    for (size_t c = 0; c < count; c++)
+        firn_coord_table_free(&chunks[c].leaves);
+    return result;
 }
 
 // What is summed up in a leaf, voxel by voxel: mass, then mass times the difference of each other

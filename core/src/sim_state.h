@@ -76,10 +76,10 @@ struct firn_sim {
     firn_array sums, limits;           // firn_block_sums, firn_block_limits of each block
     firn_array node_limits;            // firn_node_limits of each node block
     firn_array block_room, group_room; // float, see firn_pass
-    firn_array node_room;              // float of each node block: the same
+    firn_array node_room;              // float of each node block, like block_room
     firn_array open_nodes;            // uint64 of each node block: nodes out of all still colliders
     uint64_t room_colliders;          // that the rooms know of, a bit for each
-    float surface_way;                // m, that any collider goes in this substep
+    float surface_way, surface_total; // m, see firn_pass
     firn_array solve_blocks;          // of each node block, what the solve knows of it
     firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
     firn_block_limits extremes;       // of all particles now

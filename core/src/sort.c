@@ -373,12 +373,12 @@ static void find_reach(const sorting *s, firn_block *block, const uint32_t *fina
         seen[1] |= 1u << (cell >> 2 & 3);
         seen[2] |= 1u << (cell & 3);
     }
-    // Without the block below, kernels begin at node 0; without the one above, they end at 3.
-    int alone = FIRN_BLOCK_EDGE - s->grid->order;
     for (int axis = 0; axis < 3; axis++) {
-        bool above = firn_bit_count(seen[axis]) > alone;
-        block->low[axis] = seen[axis] & 1 ? -1 : 0;
-        block->high[axis] = (int8_t)(above ? FIRN_BLOCK_EDGE + 1 : alone + 1);
+        int least = 0;
+        while (least < 3 && (seen[axis] >> least & 1) == 0)
+            least++;
+        block->low[axis] = (int8_t)(least - 1);
+        block->high[axis] = (int8_t)(firn_bit_count(seen[axis]) + 1);
     }
 }
 

@@ -8,9 +8,6 @@
 #define BLOCK_MARGIN 2.0f
 #define GROUP_MARGIN 1.0f
 
-// In firn_pass.block_room: what the block can reach has been looked at, and there is a collider.
-#define NEAR_COLLIDER (-1.0f)
-
 static firn_vec3 block_corner(const firn_pass *pass, const firn_block *block)
 {
     float h = pass->grid->cell_size, shift = (float)firn_grid_shift(pass->grid);
@@ -23,17 +20,15 @@ bool FIRN_KERNEL(is_near_colliders)(const firn_pass *pass, const firn_block *blo
 {
     float *room = &pass->block_room[block - firn_grid_blocks(pass->grid)];
     float h = pass->grid->cell_size;
-    if (*room >= 0.0f && !(*room > pass->surface_way)) {
+    if (*room != FIRN_NO_ROOM && !(*room > pass->surface_total)) {
         firn_vec3 middle =
             firn_add(block_corner(pass, block), firn_vec(2.0f * h, 2.0f * h, 2.0f * h));
         firn_near near;
         firn_colliders_near(pass->colliders, middle, (FIRN_BLOCK_REACH + BLOCK_MARGIN) * h, &near);
-        *room = near.count > 0 ? NEAR_COLLIDER : BLOCK_MARGIN * h;
+        float before = pass->surface_total - pass->surface_way;
+        *room = near.count > 0 ? FIRN_NO_ROOM : before + BLOCK_MARGIN * h;
     }
-    if (*room < 0.0f)
-        return true;
-    *room -= pass->surface_way;
-    return false;
+    return *room == FIRN_NO_ROOM || !(*room > pass->surface_total);
 }
 
 /// Some of a block's particles and a sphere that holds them.

@@ -22,6 +22,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
         .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
     };
     pass.surface_way = sim->surface_way;
+    pass.surface_total = sim->surface_total;
     pass.block_room = sim->block_room.data;
     pass.group_room = sim->group_room.data;
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
@@ -37,8 +38,10 @@ static void clear_field(firn_sim *sim, firn_node_field field)
     size_t count = sim->grid.node_block_count;
 #pragma omp parallel for schedule(static) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
-        if (!firn_sim_is_idle(sim, b))
+        if (firn_sim_is_implicit(sim)) // its solve runs over all nodes
             memset(firn_grid_nodes(&sim->grid, field, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
+        else if (!firn_sim_is_idle(sim, b))
+            firn_grid_clear_rows(&sim->grid, field, b);
 }
 
 static void clear_target(firn_sim *sim, const firn_pass *pass)

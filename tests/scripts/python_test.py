@@ -358,6 +358,20 @@ class Library(Case):
         header = (ROOT / "core/include/firn/base.h").read_text()
         self.assertIn(f'#define FIRN_VERSION "{firn.VERSION}"', header)
 
+    def test_threads_that_wait_do_not_spin_for_long(self):
+        code = "import firn, os; firn.describe(); print(os.environ.get('GOMP_SPINCOUNT'))"
+        for own, spins in (({}, "2000"), ({"OMP_WAIT_POLICY": "passive"}, "0")):
+            environment = {name: value for name, value in os.environ.items()
+                           if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+            environment.update(own, OMP_DISPLAY_ENV="verbose",
+                               PYTHONPATH=str(ROOT / "plugin/python"))
+            done = subprocess.run([sys.executable, "-B", "-c", code], env=environment,
+                                  capture_output=True, text=True)
+            if "GOMP_SPINCOUNT" not in done.stderr:
+                self.skipTest("another OpenMP")
+            self.assertIn(f"GOMP_SPINCOUNT = '{spins}'", done.stderr)
+            self.assertEqual(done.stdout.strip(), "None")  # nothing is left to other programs
+
     def test_a_missing_library_is_explained(self):
         said = python("import firn\ntry:\n firn.load()\nexcept firn.FirnError as e:\n"
                       " print(e.code, e.message)", FIRN_LIBRARY="/nowhere/libfirn.so")

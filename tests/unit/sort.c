@@ -114,6 +114,23 @@ static void expect_reach(const firn_sim *sim, const firn_block *block, size_t p)
     }
 }
 
+// The rows of nodes that a particle can reach by drifting are marked in the blocks that have them.
+static void expect_rows(const firn_sim *sim, const firn_block *block, size_t p)
+{
+    int first[2];
+    for (int axis = 0; axis < 2; axis++)
+        first[axis] = (int)floorf(firn_channel_of(&sim->particles, FIRN_U + axis)[p]) - 1;
+    int width = sim->grid.order + 2;
+    for (int i = 0; i < width * width; i++) {
+        int x = first[0] + i / width + 4, y = first[1] + i % width + 4; // from the block before
+        for (int z = 0; z < 3; z++) {
+            int32_t near = block->near[x / 4 * 9 + y / 4 * 3 + z];
+            if (near >= 0)
+                assert_true(firn_grid_rows(&sim->grid, (size_t)near) >> (x % 4 * 4 + y % 4) & 1);
+        }
+    }
+}
+
 static void blocks_hold_what_their_particles_can_reach_and_little_else(void **state)
 {
     (void)state;
@@ -123,14 +140,21 @@ static void blocks_hold_what_their_particles_can_reach_and_little_else(void **st
         sort(sim);
         const firn_block *blocks = firn_grid_blocks(&sim->grid);
         for (size_t b = 0; b < sim->grid.block_count; b++) {
-            for (size_t p = blocks[b].begin; p < blocks[b].end; p++)
+            for (size_t p = blocks[b].begin; p < blocks[b].end; p++) {
                 expect_reach(sim, &blocks[b], p);
+                expect_rows(sim, &blocks[b], p);
+            }
         }
         firn_sim_destroy(sim);
         sim = empty_sim(kernel);
         add_points(sim, (const firn_vec3[]){{0.5f, 0.5f, 0.5f}}, 1);
         sort(sim);
         assert_true(sim->grid.node_block_count <= (sim->grid.order == 3 ? 8 : 27));
+        uint32_t rows = 0;
+        for (size_t b = 0; b < sim->grid.node_block_count; b++)
+            for (int row = 0; row < FIRN_BLOCK_ROWS; row++)
+                rows += firn_grid_rows(&sim->grid, b) >> row & 1;
+        assert_true((int)rows <= 3 * (sim->grid.order + 2) * (sim->grid.order + 2));
         firn_sim_destroy(sim);
     }
 }
@@ -338,6 +362,28 @@ static void far_away_snow_falls_as_snow_at_the_origin(void **state)
     scene_expect_near(at[1].momentum[1], at[0].momentum[1], 1e-3 * fabs(at[0].momentum[1]));
 }
 
+// What lies in the memory of nodes that no particle reaches does not matter.
+static void nodes_out_of_reach_are_not_read(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        uint64_t hash[2];
+        for (int poisoned = 0; poisoned < 2; poisoned++) {
+            firn_sim_def def = scene_combination(i);
+            firn_sim *sim = scene_create(&def);
+            add_cloud(sim, 300, 0.4, 5);
+            scene_add_box(sim, firn_vec(0.0f, 0.0f, 0.0f), 0.05f, firn_vec(1.0f, -2.0f, 0.5f));
+            scene_step(sim, 0.002);
+            for (int f = 0; poisoned && f < FIRN_NODE_CONTACT; f++)
+                memset(sim->grid.field[f].data, -1, sim->grid.field[f].bytes);
+            scene_step(sim, 0.002);
+            hash[poisoned] = firn_sim_hash(sim);
+            firn_sim_destroy(sim);
+        }
+        assert_true(hash[0] == hash[1]);
+    }
+}
+
 static void colors_share_no_node(void **state)
 {
     (void)state;
@@ -418,6 +464,7 @@ int main(void)
         cmocka_unit_test(blocks_are_proportional_to_the_places_with_snow),
         cmocka_unit_test(slow_snow_far_away_arrives),
         cmocka_unit_test(far_away_snow_falls_as_snow_at_the_origin),
+        cmocka_unit_test(nodes_out_of_reach_are_not_read),
         cmocka_unit_test(colors_share_no_node),
         cmocka_unit_test(failed_sort_changes_nothing),
         cmocka_unit_test(fast_snow_is_sorted_before_it_leaves_its_tile),

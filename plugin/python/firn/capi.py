@@ -1,5 +1,6 @@
 """The C ABI of libfirn: where it is, its structures and functions. No other file knows ctypes."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -236,10 +237,26 @@ def _make_executable(path):
         pass
 
 
+@contextlib.contextmanager
+def _short_spin():
+    """OpenMP reads these once, when it is loaded: threads that wait must not spin for long, for the
+    host needs the cores. The user's own settings stand."""
+    settings = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "2000"}
+    if any(name in os.environ for name in settings):
+        settings = {}
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name in settings:
+            del os.environ[name]
+
+
 def _open(path):
     _make_executable(os.path.join(os.path.dirname(path), "firn-vdb-helper"))
     try:
-        return ctypes.CDLL(path)
+        with _short_spin():
+            return ctypes.CDLL(path)
     except OSError as reason:
         raise FirnError(f"the library {path} cannot be loaded: {reason}", "unsupported") from None
 

@@ -41,9 +41,7 @@ class BakeProcess:
             command.append("--resume")
         if threads > 0:
             command += ["--threads", str(threads)]
-        # Threads that wait must not spin: the host needs the cores for its interface.
-        environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment,
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                          start_new_session=True)
         self._errors = []
