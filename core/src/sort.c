@@ -250,7 +250,7 @@ static firn_result gather_loose(sorting *s, firn_error *error)
     size_t far = 0, most = count_new(s), count = 0;
     for (size_t b = 0; b < s->grid->block_count; b++)
         far += group_size(&s->moves[b], FAR);
-    FIRN_TRY(firn_array_claim(s->grid->budget, &s->grid->scratch, 2 * (far + most),
+    FIRN_TRY(firn_array_claim(s->grid->budget, &s->grid->scratch, 2 * (far + most) + 1,
                               sizeof(uint64_t), error));
     uint64_t *items = s->grid->scratch.data;
     for (size_t b = 0; far > 0 && b < s->grid->block_count; b++)
