@@ -20,9 +20,9 @@ static const step_cost costs[2][2] = {
 };
 
 // Iterations grow with the cells that waves cross in the substep: little with the fastest, much
-// with those in most of the snow, for hard spots are what the preconditioner is good at.
+// with those in most of the snow, for spots that are harder than the rest cost less.
 #define ITERATIONS_LEAST 1.0
-#define ITERATIONS_PER_FAST_CELL 0.3
+#define ITERATIONS_PER_FAST_CELL 0.5
 #define ITERATIONS_PER_MEAN_CELL 2.2
 
 enum { BUNCH = 64 }; // particles that lie together and count as one

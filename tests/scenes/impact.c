@@ -61,7 +61,8 @@ static void implicit_step_is_stable_at_half_a_millisecond(void **state)
                           METHODS[i].name, (double)def.cell_size, s.particles.count, mean,
                           r.most_iterations, r.highest_energy / r.first_energy, t.mean_jp);
             assert_int_equal(r.substeps, 60);
-            assert_true(mean <= 30.0);
+            // Without the preconditioner 12.4 and 27, method.md (26).
+            assert_true(mean <= 10.0 && r.most_iterations <= 22);
             assert_true(r.highest_energy < 1.001 * r.first_energy);
             assert_true(t.mean_jp > 0.75 && t.mean_jp < 0.95);
             scene_close(&s);
