@@ -110,7 +110,7 @@ static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
 {
     const firn_particles *p = &sim->particles;
     for (int c = 0; c < p->channel_count; c++)
-        sink(user, p->channel[c].data, p->count * sizeof(float));
+        sink(user, firn_channel_of(p, c), p->count * sizeof(float));
     sink(user, p->material.data, p->count);
     sink(user, sim->new_keys.data, (p->count - sim->sorted_count) * sizeof(uint64_t));
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
@@ -355,7 +355,7 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
 {
     firn_particles *p = &sim->particles;
     for (int i = 0; i < p->channel_count; i++)
-        copy_piece(p->channel[i].data, take(&c, h->count * 4), h->count * 4, sim->thread_count);
+        copy_piece(firn_channel_of(p, i), take(&c, h->count * 4), h->count * 4, sim->thread_count);
     copy_piece(p->material.data, take(&c, h->count), h->count, sim->thread_count);
     size_t keys = (h->count - h->sorted_count) * 8;
     copy_piece(sim->new_keys.data, take(&c, keys), keys, sim->thread_count);

@@ -1,5 +1,19 @@
 #include "particles.h"
 
+static void place_channel(firn_particles *particles, int channel)
+{
+    particles->at[channel] = (float *)particles->channel[channel].data + channel * FIRN_STAGGER;
+}
+
+static firn_result reserve_channel(firn_particles *particles, int channel, size_t padded,
+                                   firn_error *error)
+{
+    FIRN_TRY(firn_array_reserve(particles->budget, &particles->channel[channel], padded,
+                                sizeof(float), error));
+    place_channel(particles, channel);
+    return FIRN_OK;
+}
+
 firn_result firn_particles_reserve(firn_particles *particles, size_t count, firn_error *error)
 {
     if (count > FIRN_PARTICLE_LIMIT)
@@ -7,31 +21,32 @@ firn_result firn_particles_reserve(firn_particles *particles, size_t count, firn
                          "%zu particles are more than the %d that one simulation can hold", count,
                          FIRN_PARTICLE_LIMIT);
     firn_budget *budget = particles->budget;
-    size_t padded = count + FIRN_PADDING;
+    size_t padded = count + FIRN_PADDING + FIRN_CHANNEL_MAX * FIRN_STAGGER;
     for (int c = 0; c < particles->channel_count; c++)
-        FIRN_TRY(firn_array_reserve(budget, &particles->channel[c], padded, sizeof(float), error));
-    FIRN_TRY(firn_array_reserve(budget, &particles->material, padded, 1, error));
+        FIRN_TRY(reserve_channel(particles, c, padded, error));
+    FIRN_TRY(firn_array_reserve(budget, &particles->material, count + FIRN_PADDING, 1, error));
     return firn_array_reserve(budget, &particles->scratch, padded, sizeof(float), error);
 }
 
-static void permute_channel(firn_particles *particles, firn_array *channel, const uint32_t *order,
+static void permute_channel(firn_particles *particles, int channel, const uint32_t *order,
                             size_t count, int thread_count)
 {
-    const uint32_t *from = channel->data;
-    uint32_t *to = particles->scratch.data;
+    const uint32_t *from = (const uint32_t *)firn_channel_of(particles, channel);
+    uint32_t *to = (uint32_t *)particles->scratch.data + channel * FIRN_STAGGER;
 #pragma omp parallel for schedule(static) num_threads(thread_count)
     for (size_t i = 0; i < count; i++)
         to[i] = from[order[i]];
-    firn_array spare = *channel;
-    *channel = particles->scratch;
+    firn_array spare = particles->channel[channel];
+    particles->channel[channel] = particles->scratch;
     particles->scratch = spare;
+    place_channel(particles, channel);
 }
 
 void firn_particles_permute(firn_particles *particles, const uint32_t *order, size_t new_count,
                             int thread_count)
 {
     for (int c = 0; c < particles->channel_count; c++)
-        permute_channel(particles, &particles->channel[c], order, new_count, thread_count);
+        permute_channel(particles, c, order, new_count, thread_count);
     const uint8_t *from = particles->material.data;
     uint8_t *to = particles->scratch.data, *back = particles->material.data;
 #pragma omp parallel for schedule(static) num_threads(thread_count)

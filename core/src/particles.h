@@ -25,6 +25,10 @@ typedef enum firn_channel {
 
 enum {
     FIRN_PADDING = 16, // readable floats past the end, for full-width loads
+    // Floats by which each channel begins later in its memory than the one before. Large arrays
+    // begin on pages, and the same particle of all channels would want the same few places of a
+    // cache.
+    FIRN_STAGGER = 32,
     FIRN_PARTICLE_LIMIT = 1 << 30,
 };
 
@@ -33,14 +37,15 @@ typedef struct firn_particles {
     size_t count;
     int channel_count; // FIRN_C without APIC, else FIRN_CHANNEL_MAX
     firn_array channel[FIRN_CHANNEL_MAX];
-    firn_array material; // uint8
-    firn_array scratch;  // one spare channel
+    float *at[FIRN_CHANNEL_MAX]; // where the channels begin in their memory
+    firn_array material;         // uint8
+    firn_array scratch;          // one spare channel
     uint32_t next_id;
 } firn_particles;
 
 static inline float *firn_channel_of(const firn_particles *particles, int channel)
 {
-    return (float *)particles->channel[channel].data;
+    return particles->at[channel];
 }
 
 /// Makes room for count particles in every array.

@@ -201,7 +201,7 @@ firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t mate
     for (size_t i = 0; i < seeds->count; i++) {
         append_seed(sim, seeds, i, (uint64_t *)sim->new_keys.data + waiting + i);
         size_t p = particles->count + i;
-        ((uint32_t *)particles->channel[FIRN_ID].data)[p] = particles->next_id + (uint32_t)i;
+        ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
         ((uint8_t *)particles->material.data)[p] = material;
         missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
     }

@@ -263,12 +263,12 @@ static firn_result run(attempt *a, firn_error *error)
     return FIRN_OK;
 }
 
-static firn_result copy_array(firn_sim *sim, firn_array *to, const firn_array *from, size_t bytes,
+static firn_result copy_array(firn_sim *sim, firn_array *to, const void *from, size_t bytes,
                               firn_error *error)
 {
     FIRN_TRY(firn_array_claim(&sim->budget, to, bytes, 1, error));
     if (bytes > 0)
-        memcpy(to->data, from->data, bytes);
+        memcpy(to->data, from, bytes);
     return FIRN_OK;
 }
 
@@ -277,13 +277,14 @@ static firn_result take_snapshot(firn_sim *sim, firn_error *error)
     firn_snapshot *s = &sim->snapshot;
     const firn_particles *p = &sim->particles;
     for (int c = 0; c < p->channel_count; c++)
-        FIRN_TRY(copy_array(sim, &s->channel[c], &p->channel[c], p->count * sizeof(float), error));
-    FIRN_TRY(copy_array(sim, &s->material, &p->material, p->count, error));
-    FIRN_TRY(copy_array(sim, &s->new_keys, &sim->new_keys,
+        FIRN_TRY(copy_array(sim, &s->channel[c], firn_channel_of(p, c), p->count * sizeof(float),
+                            error));
+    FIRN_TRY(copy_array(sim, &s->material, p->material.data, p->count, error));
+    FIRN_TRY(copy_array(sim, &s->new_keys, sim->new_keys.data,
                         (p->count - sim->sorted_count) * sizeof(uint64_t), error));
-    FIRN_TRY(copy_array(sim, &s->blocks, &sim->grid.blocks,
+    FIRN_TRY(copy_array(sim, &s->blocks, sim->grid.blocks.data,
                         sim->grid.block_count * sizeof(firn_block), error));
-    FIRN_TRY(copy_array(sim, &s->sources, &sim->sources,
+    FIRN_TRY(copy_array(sim, &s->sources, sim->sources.data,
                         (size_t)sim->source_count * sizeof(firn_source), error));
     s->count = p->count;
     s->sorted_count = sim->sorted_count;
@@ -296,11 +297,10 @@ static firn_result take_snapshot(firn_sim *sim, firn_error *error)
     return FIRN_OK;
 }
 
-static void restore_array(firn_array *to, const firn_array *from, size_t bytes)
+static void restore_array(void *to, const firn_array *from, size_t bytes)
 {
-    FIRN_ASSERT(bytes <= to->bytes);
     if (bytes > 0)
-        memcpy(to->data, from->data, bytes);
+        memcpy(to, from->data, bytes);
 }
 
 // Every array is at least as large as when the snapshot was taken, so this cannot fail.
@@ -309,11 +309,12 @@ static void restore_snapshot(firn_sim *sim)
     const firn_snapshot *s = &sim->snapshot;
     firn_particles *p = &sim->particles;
     for (int c = 0; c < p->channel_count; c++)
-        restore_array(&p->channel[c], &s->channel[c], s->count * sizeof(float));
-    restore_array(&p->material, &s->material, s->count);
-    restore_array(&sim->new_keys, &s->new_keys, (s->count - s->sorted_count) * sizeof(uint64_t));
-    restore_array(&sim->grid.blocks, &s->blocks, s->block_count * sizeof(firn_block));
-    restore_array(&sim->sources, &s->sources, (size_t)sim->source_count * sizeof(firn_source));
+        restore_array(firn_channel_of(p, c), &s->channel[c], s->count * sizeof(float));
+    restore_array(p->material.data, &s->material, s->count);
+    restore_array(sim->new_keys.data, &s->new_keys,
+                  (s->count - s->sorted_count) * sizeof(uint64_t));
+    restore_array(sim->grid.blocks.data, &s->blocks, s->block_count * sizeof(firn_block));
+    restore_array(sim->sources.data, &s->sources, (size_t)sim->source_count * sizeof(firn_source));
     p->count = s->count;
     sim->sorted_count = s->sorted_count;
     sim->volumes_missing = s->volumes_missing;

@@ -6,12 +6,12 @@ firn_particle_view firn_sim_particles(const firn_sim *sim)
     const firn_particles *p = &sim->particles;
     firn_particle_view view = {
         .count = p->count,
-        .id = p->channel[FIRN_ID].data,
+        .id = (const uint32_t *)firn_channel_of(p, FIRN_ID),
         .material = p->material.data,
-        .mass = p->channel[FIRN_MASS].data,
-        .volume = p->channel[FIRN_VOLUME].data,
-        .stiffness = p->channel[FIRN_STIFFNESS].data,
-        .jp = p->channel[FIRN_JP].data,
+        .mass = firn_channel_of(p, FIRN_MASS),
+        .volume = firn_channel_of(p, FIRN_VOLUME),
+        .stiffness = firn_channel_of(p, FIRN_STIFFNESS),
+        .jp = firn_channel_of(p, FIRN_JP),
     };
     return view;
 }

@@ -38,7 +38,7 @@ static void sort(firn_sim *sim)
 
 static uint32_t id_of(const firn_sim *sim, size_t p)
 {
-    return ((const uint32_t *)sim->particles.channel[FIRN_ID].data)[p];
+    return ((const uint32_t *)firn_channel_of(&sim->particles, FIRN_ID))[p];
 }
 
 // Where every particle is, by id; ids that are gone have NAN.
