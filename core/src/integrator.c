@@ -14,7 +14,7 @@ typedef struct step_cost {
 
 static const step_cost costs[2][2] = {
     [FIRN_KERNEL_QUADRATIC] =
-        {[FIRN_TRANSFER_APIC] = {52.0, 128.0, 30.0}, [FIRN_TRANSFER_FLIP] = {67.0, 132.0, 32.0}},
+        {[FIRN_TRANSFER_APIC] = {54.0, 128.0, 30.0}, [FIRN_TRANSFER_FLIP] = {67.0, 132.0, 32.0}},
     [FIRN_KERNEL_CUBIC] =
         {[FIRN_TRANSFER_APIC] = {69.0, 179.0, 48.0}, [FIRN_TRANSFER_FLIP] = {105.0, 185.0, 53.0}},
 };
