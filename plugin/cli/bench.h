@@ -28,6 +28,7 @@ double firn_bench_copy(int threads);
 
 /// The folder is where test files go; they are removed again.
 void firn_bench_alembic(const char *folder);
+void firn_bench_collider(const char *folder);
 void firn_bench_formats(const char *folder);
 void firn_bench_rasterize(const char *folder); // writes no files
 void firn_bench_render(const char *folder);
