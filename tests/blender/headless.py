@@ -6,30 +6,18 @@ import shutil
 import subprocess
 import sys
 import time
-import unittest
 from pathlib import Path
 
 import bpy
 import numpy
 
 sys.path.insert(0, str(Path(__file__).parent))
-from support import (WORK, add, alembic_points, character, clear_scene, enable, finish_job, link,
-                     new_tree, run, small_shot, upright, world_points)
+from support import (WORK, Case, add, alembic_points, character, clear_scene, enable, finish_job,
+                     link, new_tree, run, small_shot, upright, world_points)
 
 enable()
 from firn_snow import bake, export, firn, host, motion, presets, result, state  # noqa: E402
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        clear_scene()
-        self.scene = bpy.context.scene
-
-    def graph(self, tree):
-        return export.graph_of(tree, self.scene)
-
-    def params(self, tree, name):
-        return export.scene_of(tree, self.scene)["nodes"][name].get("params", {})
+import artist  # noqa: E402
 
 
 class Install(Case):
@@ -568,4 +556,4 @@ class Keeping(Case):
 
 
 shutil.rmtree(WORK / "cache", ignore_errors=True)
-run(sys.modules[__name__])
+run(sys.modules[__name__], artist)

@@ -54,7 +54,8 @@ def _object_changed(self, context):
 
 
 def _is_input(self, candidate):
-    return candidate.type in {"MESH", "CURVE", "SURFACE", "META", "FONT", "VOLUME"}
+    return candidate.type in {"MESH", "CURVE", "SURFACE", "META", "FONT", "VOLUME"} or \
+        candidate.instance_type == "COLLECTION" and candidate.instance_collection is not None
 
 
 class FirnNode:
@@ -258,6 +259,8 @@ def _make_class(table):
     fields["show_more"] = bpy.props.BoolProperty(name="More", description="All parameters")
     fields["problem"] = bpy.props.StringProperty(options={"SKIP_SAVE"})
     fields["input_json"] = bpy.props.StringProperty(description="What the last bake exported")
+    fields["driven_json"] = bpy.props.StringProperty(
+        description="What the last bake saw of values that drivers change")
     if name in FROM_OBJECT:
         fields["scene_object"] = bpy.props.PointerProperty(
             type=bpy.types.Object, name="Object", poll=_is_input, update=_object_changed,

@@ -38,6 +38,9 @@ class FIRN_PT_bake(FirnPanel, bpy.types.Panel):
             _message(layout, tree.problem, "ERROR", True)
         if tree.warning:
             _message(layout, tree.warning, "INFO", False)
+        if export.is_homeless(tree):
+            _message(layout, "Save the .blend file to keep its caches beside it. Until then they "
+                     f"are in {export.cache_base(tree)}", "INFO", False)
         column = layout.column(align=True)
         column.scale_y = 1.3
         if bake.running is not None:
@@ -91,9 +94,6 @@ class FIRN_PT_cache(FirnPanel, bpy.types.Panel):
         for name in ("p_name", "p_base", "p_version", "p_wedge"):
             layout.prop(tree, name)
         layout.prop(tree, "threads")
-        if tree.p_base.startswith("//") and not bpy.data.filepath:
-            _message(layout, "Save the .blend file to keep its caches beside it. Until then they "
-                     f"are in {export.cache_base(tree)}", "INFO", False)
         layout.operator("firn.refresh", icon="FILE_REFRESH")
         row = layout.row(align=True)
         row.operator("firn.export_scene", icon="EXPORT")

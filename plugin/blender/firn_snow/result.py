@@ -86,9 +86,19 @@ def show_particles(tree, context):
 
 
 def stand_upright(obj, scene):
-    scale = 1.0 / (scene.unit_settings.scale_length or 1.0)
+    """Y up to Z up, meters to units of the scene; so does light go through a volume."""
+    unit = scene.unit_settings.scale_length or 1.0
+    ratio = unit / obj.get("firn_unit", 1.0)
+    obj["firn_unit"] = unit
     obj.rotation_euler = (math.radians(90.0), 0.0, 0.0)
-    obj.scale = (scale, scale, scale)
+    obj.scale = (1.0 / unit,) * 3
+    if obj.type != "VOLUME" or ratio == 1.0:
+        return
+    obj.location = obj.location / ratio
+    for material in obj.data.materials:
+        shader = material.node_tree.nodes.get("Principled Volume") if material else None
+        if shader is not None:
+            shader.inputs["Density"].default_value *= ratio
 
 
 def update_particles(tree, scene):
