@@ -176,8 +176,9 @@ def _expression(driver, values, node, scene):
     elif _may_run_python():
         names = dict(bpy.app.driver_namespace)
     else:
-        raise DriverError(f"'{driver.expression}' needs Python, which Preferences > Save & Load > "
-                          "Auto Run Python Scripts does not allow")
+        raise DriverError(f"'{driver.expression}' is no simple expression of its variables, and "
+                          "Python is not allowed: see Preferences > Save & Load > Auto Run Python "
+                          "Scripts")
     names.update(values, frame=scene.frame_current_final, scene=scene)
     if driver.use_self:
         names["self"] = node
@@ -203,13 +204,16 @@ def value_now(node, row, curves, scene, depsgraph):
 
 def follow(tree, scene, depsgraph):
     """Shows driven values as they are now; drivers that do not work leave theirs alone. Two truths:
-    a value that was not sampled has changed; one that was is not what the last bake saw."""
+    something is not as it was that no bake has sampled; a value is not what the last bake saw."""
     changed = stale = False
     for node, row, curves in driven(tree):
+        told = _beginning(row) in node.problem
         try:
             value = value_now(node, row, curves, scene, depsgraph)
         except DriverError:
+            changed = changed or not told
             continue
+        changed = changed or told
         prop, seen = f"p_{row['name']}", samples_of(node).get(row["name"])
         if not same(row, value, getattr(node, prop)):
             setattr(node, prop, value)
@@ -255,9 +259,12 @@ class Sampler:
             node.driven_json = json.dumps(kept)
 
 
+def _beginning(row):
+    return f"the driver of {row['label']} cannot be followed: "
+
+
 def refusal(row, name, error):
-    return firn.FirnError(f"the driver of {row['label']} cannot be followed: {error}", "argument",
-                          name, row["name"])
+    return firn.FirnError(f"{_beginning(row)}{error}", "argument", name, row["name"])
 
 
 def problems(tree, scene, names):

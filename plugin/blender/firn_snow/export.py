@@ -94,8 +94,8 @@ def graph_of(tree, scene):
 def _node_scene(node, names, first, last):
     made = {"type": node.firn_type}
     params = _params(node, names[node.name], first, last)
-    if node.uses_object() and node.input_json:
-        params.update(json.loads(node.input_json))
+    if node.uses_object():
+        params.update(_object_params(node, names))
     final = {name: node.firn_value(node.row(name), properties.FINAL_PREFIX)
              for name in node.final_names.split() if node.is_visible(node.row(name))}
     inputs = _inputs(node, names)
@@ -106,6 +106,15 @@ def _node_scene(node, names, first, last):
     if getattr(node, "scene_object", None) is not None:
         made["ui"]["object"] = node.scene_object.name
     return made
+
+
+def _object_params(node, names):
+    """What the last bake found out about the object, or the file that the next one will write."""
+    if node.input_json:
+        return json.loads(node.input_json)
+    if node.value(node.choice()) == "plane":
+        return {}
+    return {"file": os.path.join(cache_folder(node.id_data), "inputs", f"{names[node.name]}.abc")}
 
 
 def _params(node, own_name, first, last):

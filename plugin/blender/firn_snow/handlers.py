@@ -26,8 +26,12 @@ def on_frame_done(scene, depsgraph=None):
 def _follow_drivers(made, scene, depsgraph):
     with state.silence():
         changed, stale = drivers.follow(made, scene, depsgraph)
-    if bake.running is None and made.cache_state != "none" and (changed or stale):
-        _baked_from_others(made) if stale else state.touch(made)
+    if bake.running is not None:
+        return
+    if stale:
+        _baked_from_others(made)
+    if changed:
+        state.touch(made)
 
 
 def _baked_from_others(made):

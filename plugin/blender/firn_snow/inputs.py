@@ -83,9 +83,8 @@ class Input:
         self.writer = None     # once the shape has changed
         self.params = {}
         self.warning = ""
-        source = node.firn_type == "snow_source"
-        self.choice = "region" if source else "shape"
-        self.once = source     # sources count at the first frame only
+        self.choice = node.choice()
+        self.once = node.firn_type == "snow_source"  # sources count at the first frame only
         self.shape = node.value(self.choice)
 
     def fail(self, message):

@@ -30,9 +30,13 @@ class silence:
         _silent[0] -= 1
 
 
+def is_silent():
+    return _silent[0] > 0
+
+
 def touch(tree):
     """Something in the tree has changed: its badge is looked up soon."""
-    if _silent[0] or getattr(tree, "bl_idname", "") != "FirnSnowTree":
+    if is_silent() or getattr(tree, "bl_idname", "") != "FirnSnowTree":
         return
     _dirty.add(tree.name)
     if not bpy.app.background and not bpy.app.timers.is_registered(_refresh_dirty):
