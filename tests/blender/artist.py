@@ -112,6 +112,21 @@ class Objects(Case):
         node.scene_object = cube
         return tree, node, cube
 
+    def test_a_picked_object_is_no_error_before_the_first_bake(self):
+        tree, node, cube = self.prepared()
+        self.assertTrue(state.refresh(tree, self.scene), node.problem)
+        self.assertEqual((node.problem, tree.cache_state), ("", "none"))
+
+    def test_picking_another_object_makes_a_cache_stale(self):
+        tree, node, cube = self.prepared(last=2)
+        bpy.ops.firn.bake(tree=tree.name)
+        self.assertEqual(tree.cache_state, "complete")
+        other = cube.copy()
+        self.scene.collection.objects.link(other)
+        node.scene_object = other
+        state.refresh(tree, self.scene)
+        self.assertEqual(tree.cache_state, "stale")
+
     def test_an_object_that_was_deleted_is_a_message_on_the_node(self):
         tree, node, cube = self.prepared()
         bpy.ops.object.delete()
@@ -242,6 +257,18 @@ class Places(Case):
             self.assertAlmostEqual(shader.inputs["Density"].default_value / density / unit, 1.0,
                                    places=5)
             self.assertLess((tree.volume_object.location * unit - place).length, 1e-6)
+
+    def test_motion_blur_asks_for_velocities_around_the_snow(self):
+        tree = small_shot("blurred", last=1)
+        bpy.ops.firn.bake(tree="blurred")
+        bpy.ops.firn.show(tree="blurred")
+        self.scene.render.use_motion_blur = True
+        try:
+            self.assertIn("0.0104", result.blur_advice(tree, self.scene))
+            tree.nodes["volume"].p_shutter = 0.0105
+            self.assertEqual(result.blur_advice(tree, self.scene), "")
+        finally:
+            self.scene.render.use_motion_blur = False
 
     def test_another_frame_rate_makes_a_cache_stale(self):
         tree = small_shot("rate", last=2)

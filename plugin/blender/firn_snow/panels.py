@@ -3,7 +3,7 @@
 import bpy
 from bpy.props import StringProperty
 
-from . import bake, export, properties, state
+from . import bake, export, properties, result, state
 
 
 class FirnPanel:
@@ -84,6 +84,9 @@ class FIRN_PT_result(FirnPanel, bpy.types.Panel):
         column.use_property_split = True
         column.prop(tree, "particle_object")
         column.prop(tree, "volume_object")
+        advice = result.blur_advice(tree, context.scene)
+        if advice:
+            _message(context, layout, advice, "INFO")
 
 
 class FIRN_PT_cache(FirnPanel, bpy.types.Panel):

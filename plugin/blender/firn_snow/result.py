@@ -239,6 +239,18 @@ def set_sequence(volume, files):
     volume.sequence_mode = "CLIP"
 
 
+def blur_advice(tree, scene):
+    """A sentence when motion blur of the volume would end where the snow does, else ""."""
+    render = scene.render
+    needed = render.motion_blur_shutter * render.fps_base / render.fps / 2
+    short = [node for node in tree.nodes if getattr(node, "firn_type", "") == "rasterize"
+             and not node.mute and node.p_shutter < 0.999 * needed]
+    if not render.use_motion_blur or tree.volume_object is None or not short:
+        return ""
+    return (f"Motion blur needs velocities around the snow: set Shutter of {short[0].name} to "
+            f"{needed:.4f} s or more and bake again")
+
+
 # -------------------------------------------------------------------------------------------------
 
 def reload(tree):
