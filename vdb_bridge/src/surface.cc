@@ -135,8 +135,8 @@ FloatGrid::Ptr conversion::run(float exterior, float interior, int flags)
     };
     listener asked = {*this};
     nearest = Int32Grid::create(0);
-    FloatGrid::Ptr grid = tools::meshToVolume<FloatGrid>(
-        asked, adapter{*this}, *transform, exterior, interior, flags, nearest.get());
+    FloatGrid::Ptr grid = tools::meshToVolume<FloatGrid>(asked, adapter{*this}, *transform,
+                                                         exterior, interior, flags, nearest.get());
     // What is there after an interruption is only a part.
     if (is_stopped())
         fail(FIRN_ERR_CANCELLED, "the conversion of the mesh was stopped");
