@@ -11,9 +11,11 @@ function(firn_graph_test name)
     add_dependencies(graph_${name} firn-vdb-helper)
 endfunction()
 
-foreach(part graph scene_file scene_lines value cache colliders_from_files)
+foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead)
     firn_graph_test(${part})
 endforeach()
+
+target_include_directories(graph_shape_ahead PRIVATE ${PROJECT_SOURCE_DIR}/plugin/nodes)
 
 # The test stands between the library and the disk, to make it full.
 target_link_options(graph_cache PRIVATE -Wl,--wrap=write)

@@ -69,6 +69,7 @@ int firn_bench_spray(const firn_bench_request *request);
 
 /// The folder is where test files go; they are removed again.
 void firn_bench_alembic(const char *folder);
+void firn_bench_collider(const char *folder);
 void firn_bench_formats(const char *folder);
 void firn_bench_rasterize(const char *folder); // writes no files
 void firn_bench_render(const char *folder);

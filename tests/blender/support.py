@@ -148,9 +148,25 @@ def finish_job(job, until=None):
             job.cancel()
 
 
-def run(module):
-    """Runs the tests of a script and leaves Blender with their verdict."""
-    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+class Case(unittest.TestCase):
+    """Begins with an empty scene."""
+
+    def setUp(self):
+        clear_scene()
+        self.scene = bpy.context.scene
+
+    def graph(self, tree):
+        from firn_snow import export
+        return export.graph_of(tree, self.scene)
+
+    def params(self, tree, name):
+        from firn_snow import export
+        return export.scene_of(tree, self.scene)["nodes"][name].get("params", {})
+
+
+def run(*modules):
+    """Runs the tests of scripts and leaves Blender with their verdict."""
+    suite = unittest.TestSuite(map(unittest.defaultTestLoader.loadTestsFromModule, modules))
     outcome = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
     sys.stdout.flush()
     os._exit(0 if outcome.wasSuccessful() else 1)

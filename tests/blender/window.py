@@ -16,6 +16,7 @@ from support import ARGUMENTS, WORK, enable
 PICTURES = Path(ARGUMENTS[1])
 SLOW = bool(os.environ.get("FIRN_SLOW"))
 LIMIT = 1000 if SLOW else 400  # s
+LAST, SHOWN = (24, 12) if SLOW else (0, 7)  # frames
 enable()
 from firn_snow import bake, result, state  # noqa: E402
 
@@ -159,19 +160,19 @@ def steps():
     yield from wait(lambda: bake.running is None)
     tree = bpy.data.node_groups["Snowball smash"]
     assert tree.cache_state == "partial", tree.cache_state
-    scene.frame_end = tree.frames_done + 4
+    scene.frame_end = max(tree.frames_done + 4, LAST)
 
     # The button of the panel goes on.
     with override(editor):
         bpy.ops.firn.bake("INVOKE_DEFAULT", mode="RESUME", tree=tree.name)
-    yield from wait(lambda: bake.running is None, 120)
+    yield from wait(lambda: bake.running is None, LIMIT)
     assert tree.cache_state == "complete", (tree.cache_state, tree.problem)
 
     yield from maximize(editor)
     editor, view = area_of("NODE_EDITOR"), area_of("VIEW_3D")
     with override(view):
         bpy.ops.firn.show(tree=tree.name)
-    scene.frame_set(7)
+    scene.frame_set(SHOWN)
     tree.volume_object.hide_viewport = True
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     look_at(view, tree.particle_object)

@@ -4,6 +4,8 @@
 
 #include "firn/vdb_surface.h"
 
+#include <stdatomic.h>
+
 static const float VOXEL = 0.02f;
 static const float PI = 3.14159265f;
 
@@ -410,6 +412,30 @@ static void smoothing_evens_out_the_bumps(void **state)
     assert_true(smooth < 0.6f * rough);
 }
 
+static bool stop_after(void *user)
+{
+    atomic_int *left = user;
+    return atomic_fetch_sub(left, 1) <= 0;
+}
+
+static void a_conversion_can_be_stopped(void **state)
+{
+    (void)state;
+    mesh_data *data = make_sphere(0.4f);
+    for (int count = 0; count < 1000; count += 250) {
+        atomic_int left = count;
+        firn_vdb_mesh_def def = firn_vdb_mesh_def_default();
+        def.stop = stop_after;
+        def.user = &left;
+        firn_error error;
+        firn_vdb_shape *shape = NULL;
+        assert_int_equal(firn_vdb_shape_from_mesh(&def, &data->mesh, &shape, &error),
+                         FIRN_ERR_CANCELLED);
+        assert_null(shape);
+    }
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +446,7 @@ int main(void)
         cmocka_unit_test(an_open_mesh_becomes_a_shell_of_the_chosen_thickness),
         cmocka_unit_test(a_half_sphere_is_a_bowl_not_a_ball),
         cmocka_unit_test(bad_meshes_are_refused_before_any_work),
+        cmocka_unit_test(a_conversion_can_be_stopped),
         cmocka_unit_test(particles_are_covered_by_spheres),
         cmocka_unit_test(smoothing_evens_out_the_bumps),
     };

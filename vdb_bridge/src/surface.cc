@@ -66,6 +66,7 @@ struct conversion {
         return def.shell_thickness > 0.0f ? def.shell_thickness : 2.0f * def.voxel_size;
     }
     void check_memory() const;
+    bool is_stopped() const { return def.stop != nullptr && def.stop(def.user); }
     FloatGrid::Ptr run(float exterior, float interior, int flags);
     FloatGrid::Ptr fill() { return run(def.half_width, def.half_width, 0); }
     FloatGrid::Ptr shell();
@@ -128,9 +129,18 @@ FloatGrid::Ptr conversion::run(float exterior, float interior, int flags)
             position = source.points[(size_t)source.triangles[n][corner]];
         }
     };
+    struct listener {
+        const conversion &source;
+        bool wasInterrupted(int = -1) const { return source.is_stopped(); }
+    };
+    listener asked = {*this};
     nearest = Int32Grid::create(0);
-    return tools::meshToVolume<FloatGrid>(adapter{*this}, *transform, exterior, interior, flags,
-                                          nearest.get());
+    FloatGrid::Ptr grid = tools::meshToVolume<FloatGrid>(asked, adapter{*this}, *transform,
+                                                         exterior, interior, flags, nearest.get());
+    // What is there after an interruption is only a part.
+    if (is_stopped())
+        fail(FIRN_ERR_CANCELLED, "the conversion of the mesh was stopped");
+    return grid;
 }
 
 FloatGrid::Ptr conversion::shell()

@@ -91,6 +91,8 @@ class Job:
         tree, scene = self.tree, self.context.scene
         graph = export.graph_of(tree, scene)
         graph.validate()
+        if state.shared_cache(tree):
+            raise firn.FirnError(state.shared_cache(tree))
         if self.resume is None:
             self.resume = graph.cache_state == "partial"
         folder = export.cache_folder(tree)

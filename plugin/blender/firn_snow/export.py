@@ -1,5 +1,6 @@
 """A node tree as a .firn scene, and back."""
 
+import getpass
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import bpy
 from bpy.props import StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
-from . import axes, firn, host, layout, motion, nodes, properties, state
+from . import axes, drivers, firn, host, layout, motion, nodes, properties, state
 
 PREFIX = properties.PREFIX
 
@@ -48,11 +49,16 @@ def shot_name(tree):
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", wanted).strip("._") or "snow"
 
 
+def is_homeless(tree):
+    """Whether caches would stand beside a .blend file that was never saved."""
+    return tree.p_base.startswith("//") and not bpy.data.filepath
+
+
 def cache_base(tree):
     """The folder of caches. A file that was never saved has none: then a temporary one."""
     base = os.path.expandvars(tree.p_base)
-    if base.startswith("//") and not bpy.data.filepath:
-        return os.path.join(tempfile.gettempdir(), "firn_cache")
+    if is_homeless(tree):
+        return os.path.join(tempfile.gettempdir(), f"firn_cache_{getpass.getuser()}")
     return os.path.normpath(os.path.abspath(bpy.path.abspath(base or "//")))
 
 
@@ -88,8 +94,8 @@ def graph_of(tree, scene):
 def _node_scene(node, names, first, last):
     made = {"type": node.firn_type}
     params = _params(node, names[node.name], first, last)
-    if node.uses_object() and node.input_json:
-        params.update(json.loads(node.input_json))
+    if node.uses_object():
+        params.update(_object_params(node, names))
     final = {name: node.firn_value(node.row(name), properties.FINAL_PREFIX)
              for name in node.final_names.split() if node.is_visible(node.row(name))}
     inputs = _inputs(node, names)
@@ -102,16 +108,28 @@ def _node_scene(node, names, first, last):
     return made
 
 
+def _object_params(node, names):
+    """What the last bake found out about the object, or the file that the next one will write."""
+    if node.input_json:
+        return json.loads(node.input_json)
+    if node.value(node.choice()) == "plane":
+        return {}
+    return {"file": os.path.join(cache_folder(node.id_data), "inputs", f"{names[node.name]}.abc")}
+
+
 def _params(node, own_name, first, last):
-    params, base = {}, node.base()
+    params, base, driven = {}, node.base(), drivers.samples_of(node)
     for row in node.rows:
         name = row["name"]
         if not node.is_visible(row):
             continue
-        moving = motion.sample(node, PREFIX + name, row, first, last)
+        if drivers.curves_of(node, PREFIX + name):
+            moving = motion.keys_of(row, driven[name].items()) if name in driven else None
+        else:
+            moving = motion.sample(node, PREFIX + name, row, first, last)
         if moving is not None:
             if not row["animated"]:
-                raise firn.FirnError(f"{row['label']} cannot have keyframes: the simulation takes "
+                raise firn.FirnError(f"{row['label']} cannot change in time: the simulation takes "
                                      "it over at its start", "argument", own_name, name)
             params[name] = _firn_keys(row, *moving)
             continue

@@ -11,7 +11,7 @@ import bpy
 import numpy
 from mathutils import Matrix
 
-from . import axes, firn, properties
+from . import axes, drivers, firn, properties
 
 LARGE, SMALL = 200.0, 0.01  # m; sizes beyond are rarely meant
 TURN = numpy.array(axes.TO_FIRN, dtype=numpy.float32)
@@ -34,6 +34,19 @@ class Mesh:
         self.sizes = numpy.empty(len(mesh.polygons), dtype=numpy.int32)
         mesh.polygons.foreach_get("loop_total", self.sizes)
 
+    @classmethod
+    def joined(cls, parts):
+        """Several in one; parts are (mesh, matrix into the common space or None)."""
+        made, start = cls.__new__(cls), 0
+        points, corners = [], []
+        for mesh, matrix in parts:
+            points.append(mesh.points if matrix is None else _moved(mesh.points, matrix))
+            corners.append(mesh.corners + numpy.int32(start))
+            start += len(mesh.points)
+        made.points, made.corners = numpy.concatenate(points), numpy.concatenate(corners)
+        made.sizes = numpy.concatenate([mesh.sizes for mesh, _ in parts])
+        return made
+
     def same_faces(self, other):
         return numpy.array_equal(self.sizes, other.sizes) and \
             numpy.array_equal(self.corners, other.corners)
@@ -43,6 +56,17 @@ class Mesh:
             return False
         reach = float(numpy.abs(self.points).max(initial=1e-6))
         return bool(numpy.abs(self.points - other.points).max(initial=0.0) <= 1e-6 * reach)
+
+
+def _moved(points, matrix):
+    turn = numpy.array(matrix.to_3x3(), dtype=numpy.float32)
+    place = numpy.array(matrix.translation, dtype=numpy.float32)
+    return numpy.ascontiguousarray(points @ turn.T + place, dtype=numpy.float32)
+
+
+def makes_instances(obj):
+    """Whether Blender may show more of it than its own mesh."""
+    return obj.is_instancer or any(m.type == "NODES" for m in obj.modifiers)
 
 
 class Input:
@@ -59,9 +83,8 @@ class Input:
         self.writer = None     # once the shape has changed
         self.params = {}
         self.warning = ""
-        source = node.firn_type == "snow_source"
-        self.choice = "region" if source else "shape"
-        self.once = source     # sources count at the first frame only
+        self.choice = node.choice()
+        self.once = node.firn_type == "snow_source"  # sources count at the first frame only
         self.shape = node.value(self.choice)
 
     def fail(self, message):
@@ -90,15 +113,35 @@ class Input:
     def _mesh(self, evaluated, depsgraph):
         if self.object.type == "VOLUME":
             return self._volume_mesh(depsgraph)
-        made = evaluated.to_mesh()
-        if made is None or len(made.polygons) == 0:
-            evaluated.to_mesh_clear()
+        parts = self._own_part(evaluated)
+        if makes_instances(self.object):
+            parts += self._instances(evaluated, depsgraph)
+        if not parts:
             self.fail("it has no faces; snow needs a surface")
-        mesh = Mesh(made)
-        evaluated.to_mesh_clear()
+        mesh = parts[0][0] if len(parts) == 1 and parts[0][1] is None else Mesh.joined(parts)
         if not numpy.isfinite(mesh.points).all():
             self.fail("it has vertices that are not finite")
         return mesh
+
+    def _own_part(self, evaluated):
+        if evaluated.type == "EMPTY":
+            return []
+        made = evaluated.to_mesh()
+        parts = [(Mesh(made), None)] if made is not None and len(made.polygons) > 0 else []
+        evaluated.to_mesh_clear()
+        return parts
+
+    def _instances(self, evaluated, depsgraph):
+        """What a collection or geometry nodes put there, in the space of the object."""
+        inverse, parts = evaluated.matrix_world.inverted_safe(), []
+        for item in depsgraph.object_instances:
+            if not item.is_instance or item.parent is None or \
+                    item.parent.original != self.object or item.object.type != "MESH":
+                continue
+            mesh = item.object.data
+            if len(mesh.polygons) > 0:
+                parts.append((Mesh(mesh), inverse @ item.matrix_world))
+        return parts
 
     def _is_rigid(self, mesh, matrix):
         if not mesh.same_shape(self.still):
@@ -270,16 +313,46 @@ def _replace_if_changed(path):
     os.replace(new, path)
 
 
+def _nodes_of(tree):
+    return [node for node in tree.nodes
+            if getattr(node, "firn_type", "") and node.uses_object() and not node.mute]
+
+
+def _is_enabled(layer, obj):
+    """Whether a collection that is switched on has the object."""
+    if layer.exclude or layer.collection.hide_viewport:
+        return False
+    return obj.name in layer.collection.objects or \
+        any(_is_enabled(child, obj) for child in layer.children)
+
+
+def problems(tree, scene, names):
+    """FirnErrors of the objects that cannot be looked at."""
+    for node in _nodes_of(tree):
+        obj, sentence = node.scene_object, ""
+        if obj.name not in scene.objects:
+            sentence = "it is not in the scene; pick another object or put it back"
+        elif obj.hide_viewport or not _is_enabled(bpy.context.view_layer.layer_collection, obj):
+            sentence = "it or its collection is switched off (the monitor or the check mark in " \
+                "the outliner), and then Blender does not evaluate it; the eye may hide it"
+        if sentence:
+            yield firn.FirnError(f"{obj.name}: {sentence}", "argument", names[node.name],
+                                 "scene_object")
+
+
 def inputs_of(tree, scene):
     from . import export
     names = export.names_of(tree)
-    return [Input(tree, node, names[node.name], scene) for node in tree.nodes
-            if getattr(node, "firn_type", "") and node.uses_object() and not node.mute]
+    for problem in problems(tree, scene, names):
+        raise problem
+    return [Input(tree, node, names[node.name], scene) for node in _nodes_of(tree)]
 
 
 def moves(item):
     """Whether anything about the object may change in time; False saves the walk over frames."""
     obj, seen = item.object, 0
+    if makes_instances(obj):
+        return True
     while obj is not None and seen < 100:
         if obj.animation_data or obj.constraints or obj.modifiers or obj.rigid_body:
             return True
@@ -295,22 +368,26 @@ def moves(item):
 def walk(tree, context):
     """Goes over the frames of the shot; yields (number, count) after each. Blender shows each frame
     for a moment; the frame of the artist comes back at the end."""
+    from . import export
     scene = context.scene
     items = inputs_of(tree, scene)
+    driven = drivers.Sampler(tree, scene, export.names_of(tree))
     first, last = tree.frame_range(scene)
     here = (scene.frame_current, scene.frame_subframe)
-    animated = any(moves(item) and not item.once for item in items)
+    animated = bool(driven.items) or any(moves(item) and not item.once for item in items)
     frames = range(first, last + 1) if animated else [first]
     try:
-        for number, frame in enumerate(frames if items else []):
+        for number, frame in enumerate(frames if items or driven.items else []):
             if animated or scene.frame_current != first:
                 scene.frame_set(frame)
             depsgraph = context.evaluated_depsgraph_get()
             for item in items:
                 item.take(depsgraph, frame)
+            driven.take(depsgraph, frame)
             yield number + 1, len(frames)
         for item in items:
             item.finish()
+        driven.finish()
     except BaseException:
         for item in items:
             item.abandon()

@@ -1,7 +1,7 @@
 """Places nodes in columns, sources at the left, files at the right."""
 
 GAP_X, GAP_Y = 60, 40
-MOST = 4  # nodes in a column
+MOST = 3  # nodes in a column
 HEADER, LINE = 60, 24  # pixels of a node without rows, and of one row
 
 

@@ -17,7 +17,11 @@ def value_at(node, prop, row, curves, frame):
     if row["type"] == "vec3":
         value = getattr(node, prop)
         return tuple(curves[i].evaluate(frame) if i in curves else value[i] for i in range(3))
-    number = curves[0].evaluate(frame)
+    return typed(row, curves[0].evaluate(frame))
+
+
+def typed(row, number):
+    """What a curve's number means for a property."""
     if row["type"] == "choice":
         return row["choices"][max(0, min(len(row["choices"]) - 1, round(number)))]
     return bool(round(number)) if row["type"] == "bool" else \
@@ -33,12 +37,17 @@ def sample(node, prop, row, first, last):
     if not curves:
         return None
     frames, interpolation = _plain_keys(row, curves) or (range(first, last + 1), "smooth")
+    return keys_of(row, [(frame, value_at(node, prop, row, curves, frame)) for frame in frames],
+                   interpolation)
+
+
+def keys_of(row, keys, interpolation="smooth"):
+    """Keys as a scene file has them, and how it goes between them."""
     if row["type"] in ("bool", "choice", "int"):
         interpolation = "constant"
-    keys = [(frame, value_at(node, prop, row, curves, frame)) for frame in frames]
     if row["type"] == "choice":
         keys = [(frame, row["choices"].index(value)) for frame, value in keys]
-    return keys, interpolation
+    return list(keys), interpolation
 
 
 def _plain_keys(row, curves):

@@ -54,7 +54,8 @@ def _object_changed(self, context):
 
 
 def _is_input(self, candidate):
-    return candidate.type in {"MESH", "CURVE", "SURFACE", "META", "FONT", "VOLUME"}
+    return candidate.type in {"MESH", "CURVE", "SURFACE", "META", "FONT", "VOLUME"} or \
+        candidate.instance_type == "COLLECTION" and candidate.instance_collection is not None
 
 
 class FirnNode:
@@ -154,11 +155,12 @@ class FirnNode:
 
     def adopt_object(self):
         """Chooses what fits an object that was picked."""
-        self.problem = ""
+        self.problem = self.input_json = ""
+        if not state.is_silent():
+            self.id_data.objects_changed = True
         if self.scene_object is None:
-            self.input_json = ""
             return
-        choice = PREFIX + ("shape" if self.firn_type == "collider" else "region")
+        choice = PREFIX + self.choice()
         if self.scene_object.type == "VOLUME":
             setattr(self, choice, "level_set")
         elif self.firn_type == "collider" and _is_quad(self.scene_object):
@@ -170,8 +172,11 @@ class FirnNode:
         """Whether a scene object gives the shape."""
         if self.firn_type not in FROM_OBJECT or self.scene_object is None:
             return False
-        name = "shape" if self.firn_type == "collider" else "region"
-        return self.value(name) in ("mesh", "level_set", "plane")
+        return self.value(self.choice()) in ("mesh", "level_set", "plane")
+
+    def choice(self):
+        """The parameter that says what kind of shape it is."""
+        return "shape" if self.firn_type == "collider" else "region"
 
     def is_visible(self, row):
         name = row["name"]
@@ -258,6 +263,8 @@ def _make_class(table):
     fields["show_more"] = bpy.props.BoolProperty(name="More", description="All parameters")
     fields["problem"] = bpy.props.StringProperty(options={"SKIP_SAVE"})
     fields["input_json"] = bpy.props.StringProperty(description="What the last bake exported")
+    fields["driven_json"] = bpy.props.StringProperty(
+        description="What the last bake saw of values that drivers change")
     if name in FROM_OBJECT:
         fields["scene_object"] = bpy.props.PointerProperty(
             type=bpy.types.Object, name="Object", poll=_is_input, update=_object_changed,

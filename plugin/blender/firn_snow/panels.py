@@ -3,7 +3,7 @@
 import bpy
 from bpy.props import StringProperty
 
-from . import bake, export, properties, state
+from . import bake, export, properties, result, state
 
 
 class FirnPanel:
@@ -21,10 +21,12 @@ class FirnPanel:
         return found if getattr(found, "bl_idname", "") == "FirnSnowTree" else None
 
 
-def _message(layout, text, icon, alert):
+def _message(context, layout, text, icon, alert=False):
+    """As many words in a line as the sidebar has room for."""
     box = layout.box()
     box.alert = alert
-    for number, line in enumerate(state.wrap(text, 38)):
+    width = context.region.width / context.preferences.system.ui_scale
+    for number, line in enumerate(state.wrap(text, max(16, int((width - 70) / 6)))):
         box.label(text=line, icon=icon if number == 0 else "BLANK1")
 
 
@@ -35,9 +37,12 @@ class FIRN_PT_bake(FirnPanel, bpy.types.Panel):
         layout, tree = self.layout, self.tree_of(context)
         state.draw_badge(tree, layout)
         if tree.problem:
-            _message(layout, tree.problem, "ERROR", True)
+            _message(context, layout, tree.problem, "ERROR", True)
         if tree.warning:
-            _message(layout, tree.warning, "INFO", False)
+            _message(context, layout, tree.warning, "INFO")
+        if export.is_homeless(tree):
+            _message(context, layout, "Save the .blend file to keep its caches beside it. Until "
+                     f"then they are in {export.cache_base(tree)}", "INFO")
         column = layout.column(align=True)
         column.scale_y = 1.3
         if bake.running is not None:
@@ -79,6 +84,9 @@ class FIRN_PT_result(FirnPanel, bpy.types.Panel):
         column.use_property_split = True
         column.prop(tree, "particle_object")
         column.prop(tree, "volume_object")
+        advice = result.blur_advice(tree, context.scene)
+        if advice:
+            _message(context, layout, advice, "INFO")
 
 
 class FIRN_PT_cache(FirnPanel, bpy.types.Panel):
@@ -91,9 +99,6 @@ class FIRN_PT_cache(FirnPanel, bpy.types.Panel):
         for name in ("p_name", "p_base", "p_version", "p_wedge"):
             layout.prop(tree, name)
         layout.prop(tree, "threads")
-        if tree.p_base.startswith("//") and not bpy.data.filepath:
-            _message(layout, "Save the .blend file to keep its caches beside it. Until then they "
-                     f"are in {export.cache_base(tree)}", "INFO", False)
         layout.operator("firn.refresh", icon="FILE_REFRESH")
         row = layout.row(align=True)
         row.operator("firn.export_scene", icon="EXPORT")

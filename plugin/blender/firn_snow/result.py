@@ -86,9 +86,19 @@ def show_particles(tree, context):
 
 
 def stand_upright(obj, scene):
-    scale = 1.0 / (scene.unit_settings.scale_length or 1.0)
+    """Y up to Z up, meters to units of the scene; so does light go through a volume."""
+    unit = scene.unit_settings.scale_length or 1.0
+    ratio = unit / obj.get("firn_unit", 1.0)
+    obj["firn_unit"] = unit
     obj.rotation_euler = (math.radians(90.0), 0.0, 0.0)
-    obj.scale = (scale, scale, scale)
+    obj.scale = (1.0 / unit,) * 3
+    if obj.type != "VOLUME" or ratio == 1.0:
+        return
+    obj.location = obj.location / ratio
+    for material in obj.data.materials:
+        shader = material.node_tree.nodes.get("Principled Volume") if material else None
+        if shader is not None:
+            shader.inputs["Density"].default_value *= ratio
 
 
 def update_particles(tree, scene):
@@ -227,6 +237,18 @@ def set_sequence(volume, files):
     volume.frame_duration = files[-1][0] - first + 1
     volume.frame_offset = (int(digits.group(1)) if digits else first) - 1
     volume.sequence_mode = "CLIP"
+
+
+def blur_advice(tree, scene):
+    """A sentence when motion blur of the volume would end where the snow does, else ""."""
+    render = scene.render
+    needed = render.motion_blur_shutter * render.fps_base / render.fps / 2
+    short = [node for node in tree.nodes if getattr(node, "firn_type", "") == "rasterize"
+             and not node.mute and node.p_shutter < 0.999 * needed]
+    if not render.use_motion_blur or tree.volume_object is None or not short:
+        return ""
+    return (f"Motion blur needs velocities around the snow: set Shutter of {short[0].name} to "
+            f"{needed:.4f} s or more and bake again")
 
 
 # -------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class FIRN_OT_render_ready(TreeOperator, bpy.types.Operator):
 
 
 def make_ready(tree, context):
-    scene = context.scene
+    scene, unit = context.scene, context.scene.unit_settings.scale_length or 1.0
     snow = tree.volume_object or tree.particle_object
     snow.hide_render = False
     _remove_start_objects()
@@ -64,7 +64,9 @@ def make_ready(tree, context):
         lookdev.set_sky(lookdev.DAYLIGHT["sky"])
     ground = _ground_height(tree)
     if ground is not None and not any(obj.name.startswith("Ground") for obj in scene.objects):
-        lookdev.add_ground(ground, lookdev.GROUND).display_type = "WIRE"
+        plane = lookdev.add_ground(ground, lookdev.GROUND)
+        plane.display_type = "WIRE"
+        plane.scale = (1.0 / unit,) * 3
     if scene.camera is None:
         aspect = scene.render.resolution_x / scene.render.resolution_y
         lookdev.frame_camera(snow, aspect, _free_side(tree, scene))

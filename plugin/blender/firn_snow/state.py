@@ -30,9 +30,13 @@ class silence:
         _silent[0] -= 1
 
 
+def is_silent():
+    return _silent[0] > 0
+
+
 def touch(tree):
     """Something in the tree has changed: its badge is looked up soon."""
-    if _silent[0] or getattr(tree, "bl_idname", "") != "FirnSnowTree":
+    if is_silent() or getattr(tree, "bl_idname", "") != "FirnSnowTree":
         return
     _dirty.add(tree.name)
     if not bpy.app.background and not bpy.app.timers.is_registered(_refresh_dirty):
@@ -52,9 +56,10 @@ def _refresh_dirty():
 
 def refresh(tree, scene):
     """Looks up the state of the cache and puts problems on their nodes; True: it can be baked."""
-    from . import export
+    from . import drivers, export, inputs
     with silence():
         clear_problems(tree)
+        _part_from_original(tree)
         try:
             graph = export.graph_of(tree, scene)
             tree.cache_state = "stale" if _objects_changed(tree, graph) else graph.cache_state
@@ -64,12 +69,37 @@ def refresh(tree, scene):
             tree.cache_state = "invalid"
             show_problem(tree, error.node, error.message)
             return False
+        names = export.names_of(tree)
         errors = [p for p in problems if p.level == "error" and not _is_pending(tree, p)]
+        if shared_cache(tree):
+            errors.append(firn.FirnError(shared_cache(tree)))
+        errors += drivers.problems(tree, scene, names)
+        errors += inputs.problems(tree, scene, names)
         for problem in errors:
             show_problem(tree, problem.node, problem.message)
         if errors and tree.cache_state == "none":
             tree.cache_state = "invalid"
         return not errors
+
+
+def _part_from_original(tree):
+    """A copy of a tree shows its own result."""
+    from .tree import others
+    for name in ("particle_object", "volume_object"):
+        shown = getattr(tree, name)
+        if shown is not None and any(getattr(other, name) == shown for other in others(tree)):
+            setattr(tree, name, None)
+
+
+def shared_cache(tree):
+    """A sentence when another tree has the same cache, else ""."""
+    from . import export
+    from .tree import others
+    folder = export.cache_folder(tree)
+    for other in others(tree):
+        if export.cache_folder(other) == folder:
+            return f"'{other.name}' has the same cache; give one of them another name or version"
+    return ""
 
 
 def _objects_changed(tree, graph):

@@ -69,6 +69,12 @@ class FirnTree:
         return self.first_frame, self.last_frame
 
 
+def others(tree):
+    """Firn trees that come before this one in the file: a copy comes after its original."""
+    every = trees()
+    return every[:every.index(tree)]
+
+
 def _fits(link):
     """Reroutes pass anything; other sockets must be of one kind."""
     if "NodeReroute" in (link.from_node.bl_idname, link.to_node.bl_idname):

@@ -13,6 +13,9 @@ import threading
 from .capi import program_path
 
 
+_OF_EVENTS = {"event", "frame", "skipped", "fraction"}  # what is no number of a frame
+
+
 class BakeProcess:
     """Starts `firn cook` and keeps track of it. Attributes may be read at any time.
 
@@ -105,10 +108,11 @@ class BakeProcess:
         elif kind == "progress":
             self.frame, self.fraction = int(event["frame"]), event["fraction"]
             self.seconds_left = event["seconds_left"]
-            self.stats = event.get("stats", {})
+            self.stats = event.get("stats") or self.stats  # some nodes have none
         elif kind == "frame":
             self.frames_done.append(int(event["frame"]))
             self.frame, self.fraction = int(event["frame"]), event["fraction"]
+            self.stats = {name: event[name] for name in event.keys() - _OF_EVENTS}
         elif kind == "log":
             self.messages.append((event["level"], event["node"], event["message"]))
         elif kind == "failed":

@@ -33,6 +33,11 @@ typedef struct firn_vdb_mesh_def {
     float shell_thickness; // m, of the shell around an open surface; 0: two voxels
     double memory_limit;   // MB that the voxels may take; 0: no limit
     int thread_count;      // 0 uses every core
+
+    /// True ends the conversion with FIRN_ERR_CANCELLED. Asked often, from several threads. NULL:
+    /// it goes on to the end.
+    bool (*stop)(void *user);
+    void *user;
 } firn_vdb_mesh_def;
 
 FIRN_API void firn_vdb_mesh_def_reset(firn_vdb_mesh_def *def, size_t size);
