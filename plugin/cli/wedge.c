@@ -232,7 +232,7 @@ const firn_command firn_command_wedge = {
         "them says what each number stands for and how it is doing, contact_sheet.png shows\n"
         "the last frame of each, and `firn report` of that folder compares their numbers.",
     .example = "  firn wedge shot.firn --vary snow.hardening=5,10,20 --list\n"
-               "  firn wedge shot.firn --vary snow.young=5e4:2e5:4 --vary ground.friction=0,0.5\n"
+               "  firn wedge shot.firn --vary snow.density=200:400:3 --vary ground.friction=0,0.5\n"
                "  firn wedge shot.firn --vary snow.hardening=5,10,20 --only $SLURM_ARRAY_TASK_ID",
     .own = {options, FIRN_COUNT(options)},
     .shared = {firn_shot_rows, FIRN_SHOT_ROW_COUNT},

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Memory, where there is such a place: every frame is synced to its disk.
 SCRATCH = next((d for d in ["/dev/shm"] if os.access(d, os.W_OK)), None)
-COMMANDS = "new check estimate cook resume wedge info describe picture render report bench".split()
+COMMANDS = ("new check estimate cook resume wedge collider info describe picture render report "
+            "bench").split()
 SCENE = {
     "firn": 1,
     "name": "tiny",
@@ -295,6 +296,31 @@ class ExitCodes(Firn):
             self.assertIn("cache: partial", self.firn("check", self.scene, "--base", base))
 
 
+class Collider(Firn):
+    def test_a_still_mesh_is_one_file(self):
+        words = ["--set", "ground.shape=mesh", "--set", f"ground.file={ROOT}/docs/scenes/wedge.obj"]
+        self.assertEqual(self.firn("collider", self.scene, "ground", *words), "ground.vdb\n")
+        self.assertRegex(self.firn("info", "ground.vdb"), "surface")
+        self.firn("collider", self.scene, "ground", "-o", "g.$F4.vdb", *words, code=6)
+        self.assertIn("keeps its shape", self.err)
+
+    def test_a_mesh_that_deforms_is_a_file_for_each_frame(self):
+        words = ["--set", "ground.shape=mesh", "--set", "ground.deforming=true",
+                 "--set", f"ground.file={ROOT}/docs/scenes/walker.abc", "--frames", "2-4x2",
+                 "--set", "ground.mesh_voxel_size=0.06"]
+        self.assertEqual(self.firn("collider", self.scene, "ground", *words),
+                         "ground.0002.vdb\nground.0004.vdb\n")
+        self.assertRegex(self.firn("info", "ground.0004.vdb"), r"(?s)surface.*vel")
+        self.firn("collider", self.scene, "ground", "-o", "g.vdb", *words, code=6)
+        self.assertIn("-o 'ground.$F4.vdb'", self.err)
+
+    def test_what_is_no_mesh_is_refused(self):
+        self.firn("collider", self.scene, "ground", code=6)
+        self.assertIn("only meshes and level sets", self.err)
+        self.firn("collider", self.scene, "ball", code=2)
+        self.assertIn("no collider 'ball'", self.err)
+
+
 class Cook(Firn):
     def test_a_cook_leaves_whole_files_and_says_what_it_did(self):
         text = self.firn("cook", self.scene)
@@ -422,6 +448,10 @@ class Cook(Firn):
         for node, param, value in (
             ("solver", "gravity", {"keys": [[1, [0, -9.81, 0]], [5, [9, 30, 0]]]}),
             ("snow", "young_modulus", {"from": 1, "values": [1.4e5, 1e5, 5e4, 2e4, 1e4]}),
+            ("snow", "damping", {"keys": [[1, 0], [5, 2e-3]]}),
+            ("ground", "friction", {"keys": [[1, 0], [5, 2]]}),
+            ("ground", "contact", {"keys": [[1, 0], [3, 2]]}),
+            ("ball", "center", {"keys": [[1, [0, 0.12, 0]], [5, [0.1, 0.12, 0]]]}),
             ("ball", "velocity", {"keys": [[2, [0, -3, 0]], [4, [2, -6, 0]]],
                                   "interpolation": "smooth"}),
         ):
