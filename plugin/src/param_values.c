@@ -34,7 +34,8 @@ static firn_result find_shot_param(const char *param, const firn_param **row, fi
         return FIRN_OK;
     char hint[100];
     firn_did_you_mean_param(table, param, hint, sizeof hint);
-    return firn_fail(error, FIRN_ERR_NOT_FOUND, "the graph has no setting '%.100s'%s", param, hint);
+    return firn_fail(error, FIRN_ERR_NOT_FOUND, "the graph has no setting '%.100s'%s", param,
+                     strcmp(param, "frames") == 0 ? "; set first and last" : hint);
 }
 
 // A value that always counts is the last word: one for final quality gives way to it.

@@ -188,6 +188,12 @@ class ExitCodes(Firn):
             ("no example 'nothing'", ["new", "nothing"]),
             ("--vary is needed", ["wedge", self.scene]),
             ("not 'snow.hardening'", ["wedge", self.scene, "--vary", "snow.hardening"]),
+            ("from:to:count, not 'snow.hardening=5:9'",
+             ["wedge", self.scene, "--vary", "snow.hardening=5:9"]),
+            ("preset is 'ice'", ["wedge", self.scene, "--vary", "snow.preset=wet,ice"]),
+            ("no setting 'frames'; set first and last",
+             ["cook", self.scene, "--set", "frames=1-3"]),
+            ("frame 0 is before the first frame", ["cook", self.scene, "--frames", "0-2"]),
         ):
             self.firn(*words, code=2, env={"FIRN_SCENES": str(self.folder)})
             self.assertRegex(self.err, pattern)
@@ -235,6 +241,14 @@ class ExitCodes(Firn):
         self.refused(10, "line 1: a coordinate is not a number", "cook", self.scene,
                      "--set", "ball.region=mesh", "--set", "ball.file=bad.obj")
         self.refused(10, "line 1", "info", "bad.obj")
+
+    def test_a_mistake_removes_nothing_of_a_cache(self):
+        expected = self.cook("cache")
+        self.cook("cache", "--frames", "0-2", code=2)
+        self.assertEqual(files_of(self.folder / "cache/tiny/v1"), expected)
+        self.refused(5, "no particles of frame 99", "picture", "cache/tiny/v1", "--frame", "99")
+        self.refused(5, "'cache/tiny' is no cache", "info", "cache/tiny")
+        self.refused(5, "'cache/tiny' is no cache", "report", "cache/tiny")
 
     def test_stale_cache(self):
         self.cook("cache")
@@ -301,7 +315,7 @@ class Collider(Firn):
         words = ["--set", "ground.shape=mesh", "--set", f"ground.file={ROOT}/docs/scenes/wedge.obj"]
         self.assertEqual(self.firn("collider", self.scene, "ground", *words), "ground.vdb\n")
         self.assertRegex(self.firn("info", "ground.vdb"), "surface")
-        self.firn("collider", self.scene, "ground", "-o", "g.$F4.vdb", *words, code=6)
+        self.firn("collider", self.scene, "ground", "-o", "g.$F4.vdb", *words, code=2)
         self.assertIn("keeps its shape", self.err)
 
     def test_a_mesh_that_deforms_is_a_file_for_each_frame(self):
@@ -311,11 +325,11 @@ class Collider(Firn):
         self.assertEqual(self.firn("collider", self.scene, "ground", *words),
                          "ground.0002.vdb\nground.0004.vdb\n")
         self.assertRegex(self.firn("info", "ground.0004.vdb"), r"(?s)surface.*vel")
-        self.firn("collider", self.scene, "ground", "-o", "g.vdb", *words, code=6)
+        self.firn("collider", self.scene, "ground", "-o", "g.vdb", *words, code=2)
         self.assertIn("-o 'ground.$F4.vdb'", self.err)
 
     def test_what_is_no_mesh_is_refused(self):
-        self.firn("collider", self.scene, "ground", code=6)
+        self.firn("collider", self.scene, "ground", code=2)
         self.assertIn("only meshes and level sets", self.err)
         self.firn("collider", self.scene, "ball", code=2)
         self.assertIn("no collider 'ball'", self.err)
