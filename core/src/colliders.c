@@ -170,6 +170,21 @@ firn_result firn_colliders_move(firn_colliders *colliders, firn_collider_id id,
     return FIRN_OK;
 }
 
+firn_result firn_colliders_change(firn_colliders *colliders, firn_collider_id id,
+                                  const firn_collider_def *def, bool *changed, firn_error *error)
+{
+    firn_collider *collider = NULL;
+    FIRN_TRY(find_collider(colliders, id, &collider, error));
+    FIRN_TRY(firn_collider_def_check(def, error));
+    firn_collider_def *own = &collider->def;
+    *changed = own->contact != def->contact || own->friction != def->friction ||
+               own->restitution != def->restitution;
+    own->contact = def->contact;
+    own->friction = def->friction;
+    own->restitution = def->restitution;
+    return FIRN_OK;
+}
+
 static firn_result build_surface(firn_budget *budget, firn_surface *surface,
                                  const firn_surface_key *key, float offset, firn_error *error)
 {

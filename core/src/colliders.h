@@ -55,6 +55,9 @@ firn_result firn_colliders_remove(firn_colliders *colliders, firn_collider_id id
                                   firn_error *error);
 firn_result firn_colliders_move(firn_colliders *colliders, firn_collider_id id,
                                 const firn_pose_key *keys, int count, firn_error *error);
+/// Takes over contact, friction and restitution; says whether any was different.
+firn_result firn_colliders_change(firn_colliders *colliders, firn_collider_id id,
+                                  const firn_collider_def *def, bool *changed, firn_error *error);
 /// A level set that deforms leaves its def's level set and pose behind; it cannot be moved any
 /// more.
 firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id,

@@ -27,8 +27,9 @@ typedef struct emission {
     firn_seeds *seeds;
     firn_seed_region region;
     double spacing;     // m
-    double velocity[3]; // m/s
+    double velocity[3]; // m/s, of the lattice as seen from the region
     double shift[3];    // m, of the lattice at time zero
+    double travel[3];   // m, of the region when the particles are born
     double tick;        // s, in which the lattice moves by half a spacing or voxel
     int64_t from, to;   // ticks: wanted are the points that enter after from, up to to
     double now;         // s, when the particles are born
@@ -99,11 +100,13 @@ static void put_seed(const emission *e, size_t i, const seed *s)
     float position[3];
     double lattice[3];
     for (int axis = 0; axis < 3; axis++) {
-        position[axis] = (float)(s->origin[axis] + e->velocity[axis] * e->now);
+        position[axis] = (float)(s->origin[axis] + e->velocity[axis] * e->now + e->travel[axis]);
         lattice[axis] = s->origin[axis] - e->shift[axis];
     }
     firn_vec3 x = firn_vec(position[0], position[1], position[2]);
-    firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, def->center));
+    firn_vec3 center = firn_add(
+        def->center, firn_vec((float)e->travel[0], (float)e->travel[1], (float)e->travel[2]));
+    firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, center));
     double density = s->density * noise_factor(def, def->density_noise, lattice, STREAM_DENSITY);
     double stiffness =
         s->stiffness * noise_factor(def, def->stiffness_noise, lattice, STREAM_STIFFNESS);
@@ -341,6 +344,9 @@ static firn_result emit_interval(emission *e, firn_seed_volume *volume, firn_err
     return volume != NULL ? emit_level_set(e, volume, error) : emit_shape(e, error);
 }
 
+// The velocity of the lattice as seen from the region.
+static firn_vec3 flow_of(const firn_source_def *def) { return firn_sub(def->velocity, def->drift); }
+
 // Emission proceeds in whole ticks; until the next there is nothing to do.
 static int64_t count_ticks(double elapsed, double tick) { return (int64_t)floor(elapsed / tick); }
 
@@ -357,7 +363,7 @@ static firn_result emit_stream(emission *e, const firn_source *source, double ti
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "the source emits at %g m/s for %g s, which is too far for particles %g m "
                          "apart",
-                         (double)firn_length(e->def->velocity), end - source->begun, e->spacing);
+                         (double)firn_length(flow_of(e->def)), end - source->begun, e->spacing);
     e->from = count_ticks(before - source->begun, e->tick);
     e->to = count_ticks(end - source->begun, e->tick);
     return e->to > e->from ? emit_interval(e, source->volume, error) : FIRN_OK;
@@ -368,7 +374,7 @@ static double tick_of(const firn_source *source, double spacing)
 {
     const firn_sdf *sdf = source->volume != NULL ? &source->volume->sdf : NULL;
     double step = sdf != NULL ? fmin(spacing, (double)sdf->set.map.scale) : spacing;
-    double speed = (double)firn_length(source->def.velocity);
+    double speed = (double)firn_length(flow_of(&source->def));
     return speed > 0.0 ? 0.5 * step / speed : 0.0;
 }
 
@@ -429,13 +435,18 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
     if (!source->started)
         next.begun = fmax(source->def.start, source->emitted);
     const firn_source_def *def = &source->def;
+    const firn_vec3 flow = flow_of(def);
+    const double moving = time - source->moved;
     emission e = {
         .def = def,
         .seeding = seeding,
         .seeds = seeds,
         .spacing = lattice_spacing(seeding->cell_size, def->particles_per_cell),
-        .velocity = {(double)def->velocity.x, (double)def->velocity.y, (double)def->velocity.z},
+        .velocity = {(double)flow.x, (double)flow.y, (double)flow.z},
         .shift = {source->shift[0], source->shift[1], source->shift[2]},
+        .travel = {(double)def->travel.x + (double)def->drift.x * moving,
+                   (double)def->travel.y + (double)def->drift.y * moving,
+                   (double)def->travel.z + (double)def->drift.z * moving},
         .now = time - next.begun,
         .count = seeds->count,
     };
@@ -445,7 +456,7 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
     else if (!source->started)
         FIRN_TRY(emit_points(&e, error));
 
-    bool goes_on = !listed && def->end > next.begun && firn_length(def->velocity) > 0.0f;
+    bool goes_on = !listed && def->end > next.begun && firn_length(flow) > 0.0f;
     if (!source->started && !goes_on && e.count == seeds->count)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "the source holds no particle; enlarge the region, use smaller cells or "
@@ -461,27 +472,33 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
 // The lattice goes on from where it is with the part of a tick that it has traveled since the last
 // whole one, so that what came in before is there and what comes later is not. To a stream that
 // stands still that part is lost, half a spacing at most.
-static void turn(firn_source *source, firn_vec3 velocity, double spacing)
+static void turn(firn_source *source, firn_vec3 velocity, firn_vec3 drift, double spacing)
 {
     double elapsed = source->emitted - source->begun, tick = tick_of(source, spacing);
     double ticks = tick > 0.0 ? elapsed / tick : 0.0, part = ticks - floor(ticks);
-    const firn_vec3 was = source->def.velocity;
+    const firn_vec3 was = flow_of(&source->def), is = firn_sub(velocity, drift);
     source->def.velocity = velocity;
+    source->def.drift = drift;
     double next = tick_of(source, spacing), whole = next > 0.0 ? elapsed : tick * floor(ticks);
     const double v[2][3] = {{(double)was.x, (double)was.y, (double)was.z},
-                            {(double)velocity.x, (double)velocity.y, (double)velocity.z}};
+                            {(double)is.x, (double)is.y, (double)is.z}};
     for (int axis = 0; axis < 3; axis++)
         source->shift[axis] += v[0][axis] * whole - v[1][axis] * part * next;
     source->begun = source->emitted -= part * next;
 }
 
-void firn_source_change(firn_source *source, const firn_source_def *def, float cell_size)
+void firn_source_change(firn_source *source, const firn_source_def *def, double time,
+                        float cell_size)
 {
-    firn_vec3 was = source->def.velocity, is = def->velocity;
+    const firn_vec3 change = firn_sub(flow_of(def), flow_of(&source->def));
     bool streams = source->started && source->emitted < source->def.end;
-    if (streams && (was.x != is.x || was.y != is.y || was.z != is.z))
-        turn(source, is, lattice_spacing(cell_size, source->def.particles_per_cell));
-    source->def.velocity = is;
+    if (streams && firn_dot(change, change) > 0.0f)
+        turn(source, def->velocity, def->drift,
+             lattice_spacing(cell_size, source->def.particles_per_cell));
+    source->def.velocity = def->velocity;
+    source->def.drift = def->drift;
+    source->def.travel = def->travel;
+    source->moved = time;
     source->def.angular_velocity = def->angular_velocity;
     source->def.stiffness_noise = def->stiffness_noise;
     source->def.density_noise = def->density_noise;

@@ -3,7 +3,8 @@
 /// A region is filled with the points of a lattice of cubes, spacing = cell / cbrt(particles per
 /// cell), that is aligned to the world; each point is moved by a random offset that depends on seed
 /// and lattice index alone. A continuous source carries its lattice along with the velocity of the
-/// source: every point that enters the region later becomes a particle, once.
+/// source: every point that enters the region later becomes a particle, once. All of this is seen
+/// from the region, so that one that moves differs only in the velocity of its lattice.
 #ifndef FIRN_SEEDING_H
 #define FIRN_SEEDING_H
 
@@ -35,7 +36,8 @@ typedef struct firn_source {
     bool started;    // the first filling is done
     double begun;    // s, simulated time of the first filling: def.start, or later if added later
     double emitted;  // s, simulated time up to which the emission is complete
-    double shift[3]; // m, that the lattice had traveled at `begun`, after changes of velocity
+    double moved;    // s, simulated time at which the region was at def.travel
+    double shift[3]; // m, that the lattice had traveled at `begun`, as seen from the region
     struct firn_seed_volume *volume; // owned, of a level set, else NULL
 } firn_source;
 
@@ -63,9 +65,10 @@ void firn_source_close(firn_source *source);
 firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, double time,
                              firn_seeds *seeds, firn_error *error);
 
-/// Takes over velocity, spin and noise of another definition for what is emitted from now on. The
-/// lattice goes on from where it is; sideways and at a stop, to half a spacing.
-void firn_source_change(firn_source *source, const firn_source_def *def, float cell_size);
+/// Takes over velocity, spin, noise and motion of another definition for what is emitted from time
+/// on. The lattice goes on from where it is; sideways and at a stop, to half a spacing.
+void firn_source_change(firn_source *source, const firn_source_def *def, double time,
+                        float cell_size);
 
 void firn_seeds_free(firn_seeds *seeds);
 

@@ -4,9 +4,19 @@
 #include "sim_defs.h"
 #include "sim_state.h"
 
+#include <string.h>
+
+// Snow that sleeps rests under what was; what is different wakes it.
+static void disturb(firn_sim *sim, const void *before, const void *now, size_t size)
+{
+    if (memcmp(before, now, size) != 0)
+        sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
+}
+
 firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, firn_error *error)
 {
     FIRN_TRY(firn_sim_def_check(def, error));
+    disturb(sim, &sim->def.gravity, &def->gravity, sizeof def->gravity);
     sim->def.gravity = def->gravity;
     sim->def.flip_ratio = def->flip_ratio;
     sim->def.dt_min = def->dt_min;
@@ -24,7 +34,10 @@ firn_result firn_sim_change_material(firn_sim *sim, firn_material_id id,
 {
     if (id.index1 == 0 || id.index1 > (uint32_t)sim->materials.count || id.generation != 1)
         return firn_fail(error, FIRN_ERR_STALE, "the simulation has no material %u", id.index1);
-    return firn_sim_put_material(sim, (int)id.index1 - 1, def, error);
+    const firn_materials before = sim->materials;
+    FIRN_TRY(firn_sim_put_material(sim, (int)id.index1 - 1, def, error));
+    disturb(sim, &before, &sim->materials, sizeof before);
+    return FIRN_OK;
 }
 
 firn_result firn_sim_change_source(firn_sim *sim, firn_source_id id, const firn_source_def *def,
@@ -35,6 +48,16 @@ firn_result firn_sim_change_source(firn_sim *sim, firn_source_id id, const firn_
         sources[id.index1 - 1].generation != id.generation || !sources[id.index1 - 1].alive)
         return firn_fail(error, FIRN_ERR_STALE, "the simulation has no source %u", id.index1);
     FIRN_TRY(firn_source_check(def, error));
-    firn_source_change(&sources[id.index1 - 1], def, sim->def.cell_size);
+    firn_source_change(&sources[id.index1 - 1], def, sim->time, sim->def.cell_size);
+    return FIRN_OK;
+}
+
+firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
+                                     const firn_collider_def *def, firn_error *error)
+{
+    bool changed = false;
+    FIRN_TRY(firn_colliders_change(&sim->colliders, id, def, &changed, error));
+    if (changed)
+        sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
     return FIRN_OK;
 }

@@ -126,6 +126,9 @@ static firn_result check_points(const firn_source_def *def, firn_error *error)
 firn_result firn_source_check(const firn_source_def *def, firn_error *error)
 {
     FIRN_TRY(firn_def_check(def->cookie, sizeof *def, firn_source_params(), def, "source", error));
+    if (!firn_vec_is_finite(def->travel) || !firn_vec_is_finite(def->drift))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "the region of the source moves to a place that is not finite");
     if (def->region == FIRN_REGION_POINTS)
         FIRN_TRY(check_points(def, error));
     if (def->region != FIRN_REGION_LEVEL_SET)
@@ -162,7 +165,7 @@ firn_result firn_source_open(firn_source *source, const firn_source_def *def, do
     FIRN_TRY(firn_source_check(def, error));
     source->def = *def;
     source->started = false;
-    source->begun = source->emitted = time;
+    source->begun = source->emitted = source->moved = time;
     memset(source->shift, 0, sizeof source->shift);
     source->volume = NULL;
     if (def->region == FIRN_REGION_LEVEL_SET)

@@ -74,10 +74,10 @@ typedef struct firn_command {
     int (*run)(const void *request, const firn_words *words);
 } firn_command;
 
-extern const firn_command firn_command_bench, firn_command_check, firn_command_cook,
-    firn_command_describe, firn_command_estimate, firn_command_info, firn_command_new,
-    firn_command_picture, firn_command_render, firn_command_report, firn_command_resume,
-    firn_command_wedge;
+extern const firn_command firn_command_bench, firn_command_check, firn_command_collider,
+    firn_command_cook, firn_command_describe, firn_command_estimate, firn_command_info,
+    firn_command_new, firn_command_picture, firn_command_render, firn_command_report,
+    firn_command_resume, firn_command_wedge;
 
 /// Reads the words after the name of a command and runs it, or prints its help.
 int firn_command_run(const firn_command *command, int count, char **values);

@@ -249,7 +249,8 @@ void firn_meter_finish(firn_meter *meter, int code, const char *node, const char
         end_event();
     } else if (meter->voice != FIRN_VOICE_QUIET && message == NULL) {
         char text[CLOCK_SIZE];
-        printf("%d frames written in %s\n", meter->written, clock_text(seconds, text));
+        printf("%d frame%s written in %s\n", meter->written, meter->written == 1 ? "" : "s",
+               clock_text(seconds, text));
     }
     fflush(stdout);
     if (message != NULL)

@@ -188,10 +188,13 @@ static const char *snow_file(const firn_view *p, const firn_cache_file *files, s
 static firn_result find_snow(const firn_view *p, char *path, firn_error *error)
 {
     firn_manifest_view view = firn_manifest_look(p->manifest);
-    const char *name = snow_file(p, view.files, view.file_count);
-    for (size_t i = 0; i < view.frame_count && name == NULL; i++)
-        if (view.frames[i].frame == p->frame)
-            name = snow_file(p, view.frames[i].files, view.frames[i].file_count);
+    const firn_cache_frame *frame = NULL;
+    for (size_t i = 0; i < view.frame_count && frame == NULL; i++)
+        frame = view.frames[i].frame == p->frame ? &view.frames[i] : NULL;
+    // An archive of all frames, else a file of this one.
+    const char *name = frame != NULL ? snow_file(p, view.files, view.file_count) : NULL;
+    if (frame != NULL && name == NULL)
+        name = snow_file(p, frame->files, frame->file_count);
     if (name == NULL)
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "the cache '%s' has no particles of frame %d",
                          p->path, p->frame);

@@ -28,6 +28,12 @@ static bool add_value(firn_axis *a, const char *value, size_t length, size_t *us
     return true;
 }
 
+static bool is_range(const char *text)
+{
+    double from, to;
+    return sscanf(text, "%lf:%lf", &from, &to) == 2;
+}
+
 // "from:to:count", both ends included; false when it is not of that form.
 static bool read_range(firn_axis *a, const char *text)
 {
@@ -53,8 +59,8 @@ static bool read_axis(firn_axis *a, const char *text)
     if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof a->name)
         return false;
     memcpy(a->name, text, (size_t)(equals - text));
-    if (read_range(a, equals + 1))
-        return true;
+    if (is_range(equals + 1))
+        return read_range(a, equals + 1);
     size_t used = 0;
     a->count = 0;
     for (const char *at = equals + 1;; at++) {
@@ -195,17 +201,17 @@ static int run_wedge(const void *memory, const firn_words *words)
     if (plan == NULL)
         return FIRN_EXIT_MEMORY;
     int code = read_plan(own, plan);
-    if (code == FIRN_EXIT_OK && own->list == NULL) {
-        code = cook_all(own, plan, words->words[0]);
-    } else if (code == FIRN_EXIT_OK) {
-        for (size_t v = 0; code == FIRN_EXIT_OK && v < plan->variant_count; v++) {
-            firn_graph *graph = NULL;
-            code = load_variant(own, plan, words->words[0], v, &graph);
-            firn_graph_destroy(graph);
-            if (code == FIRN_EXIT_OK)
-                print_variant(plan, v);
-        }
+    // A value that is wrong is found now, not after the variants before it.
+    bool all = own->list != NULL || own->only == NULL;
+    for (size_t v = 0; code == FIRN_EXIT_OK && all && v < plan->variant_count; v++) {
+        firn_graph *graph = NULL;
+        code = load_variant(own, plan, words->words[0], v, &graph);
+        firn_graph_destroy(graph);
+        if (code == FIRN_EXIT_OK && own->list != NULL)
+            print_variant(plan, v);
     }
+    if (code == FIRN_EXIT_OK && own->list == NULL)
+        code = cook_all(own, plan, words->words[0]);
     firn_free(plan);
     return code;
 }
@@ -232,7 +238,7 @@ const firn_command firn_command_wedge = {
         "them says what each number stands for and how it is doing, contact_sheet.png shows\n"
         "the last frame of each, and `firn report` of that folder compares their numbers.",
     .example = "  firn wedge shot.firn --vary snow.hardening=5,10,20 --list\n"
-               "  firn wedge shot.firn --vary snow.young=5e4:2e5:4 --vary ground.friction=0,0.5\n"
+               "  firn wedge shot.firn --vary snow.density=200:400:3 --vary ground.friction=0,0.5\n"
                "  firn wedge shot.firn --vary snow.hardening=5,10,20 --only $SLURM_ARRAY_TASK_ID",
     .own = {options, FIRN_COUNT(options)},
     .shared = {firn_shot_rows, FIRN_SHOT_ROW_COUNT},

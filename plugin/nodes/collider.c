@@ -36,6 +36,9 @@ typedef struct state {
     settings scratch;
 } state;
 
+#define MOTION "translation rotation scale"
+#define TOUCH "contact friction restitution"
+
 static const firn_node_rows rows[] = {
     {firn_collider_params, offsetof(settings, def), "shape"},
     {firn_vdb_mesh_params, offsetof(settings, mesh), "memory_limit thread_count", "mesh_",
@@ -300,6 +303,19 @@ static firn_result sample_motion(const firn_cook *cook, firn_error *error)
     return FIRN_OK;
 }
 
+// Keys on how it touches: in the middle of the interval that ends with the frame.
+static firn_result follow_touch(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    if (cook->frame == cook->start_frame || !firn_cook_is_animated(cook, TOUCH))
+        return FIRN_OK;
+    FIRN_TRY(firn_cook_evaluate(cook, cook->frame - 0.5, &own->scratch, error));
+    own->data.def.contact = own->scratch.def.contact;
+    own->data.def.friction = own->scratch.def.friction;
+    own->data.def.restitution = own->scratch.def.restitution;
+    return FIRN_OK;
+}
+
 static firn_result cook(firn_cook *cook, firn_error *error)
 {
     static const int core_shapes[] = {
@@ -316,8 +332,9 @@ static firn_result cook(firn_cook *cook, firn_error *error)
         FIRN_TRY(load_deforming(cook, error));
     else if (has_file(s))
         FIRN_TRY(load_still(cook, error));
-    if (!own->data.deforms && firn_cook_is_animated(cook, "translation rotation scale"))
+    if (!own->data.deforms && firn_cook_is_animated(cook, MOTION))
         FIRN_TRY(sample_motion(cook, error));
+    FIRN_TRY(follow_touch(cook, error));
     cook->output->collider = &own->data;
     return FIRN_OK;
 }
@@ -335,7 +352,7 @@ const firn_node_type firn_node_collider = {
     .rows = rows,
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
-    .animated = "translation rotation scale",
+    .animated = MOTION " " TOUCH,
     .neutral = "sequence_look_ahead mesh_look_ahead",
     .output = FIRN_KIND_COLLIDER,
     .time_dependent = true,

@@ -9,7 +9,7 @@ typedef struct settings {
 
 #define ANIMATED                                                                                   \
     "density young_modulus poisson_ratio hardening critical_compression critical_stretch jp_min "  \
-    "jp_max"
+    "jp_max damping"
 
 static const firn_node_rows rows[] = {{firn_material_params, offsetof(settings, def)}};
 

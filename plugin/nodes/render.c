@@ -1,26 +1,24 @@
 #include "firn/render.h"
 
 #include "nodes.h"
-
-#include <string.h>
+#include "output_file.h"
 
 enum { SOLID_MAX = 64 };
 enum { FORMAT_PNG, FORMAT_EXR, FORMAT_BOTH };
 
 typedef struct settings {
-    char name[FIRN_TEXT_SIZE];
+    firn_output output;
     int format;
     firn_render_def def;
 } settings;
 
 static const firn_node_rows rows[] = {
+    {firn_output_params, offsetof(settings, output)},
     {firn_render_params, offsetof(settings, def)},
 };
 
 // clang-format off
 static const firn_param params[] = {
-    {FIRN_PARAM(settings, name), FIRN_STRING, .unit = "",
-     .help = "First part of the file names; empty: the name of the graph"},
     {FIRN_PARAM(settings, format), FIRN_CHOICE, {FORMAT_PNG}, 0, 2, "",
      "png for looking, exr for compositing with alpha, depth and variance", "png|exr|both"},
 };
@@ -35,10 +33,7 @@ static void reset(void *memory)
 static firn_result check(const void *memory, firn_error *error)
 {
     const settings *s = memory;
-    if (strchr(s->name, '/') != NULL)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "name is '%s'; it must not have a '/', the folder is that of the cache",
-                         s->name);
+    FIRN_TRY(firn_output_check(&s->output, error));
     if (s->def.sky == FIRN_SKY_IMAGE && s->def.sky_file[0] == '\0')
         return firn_fail(error, FIRN_ERR_ARGUMENT, "sky_file is empty; sky 'image' needs one");
     return FIRN_OK;
@@ -63,7 +58,7 @@ static firn_result write(firn_cook *cook, const firn_render *render, const char 
 {
     const settings *s = cook->settings;
     char path[FIRN_PATH_SIZE];
-    FIRN_TRY(firn_cook_output_path(cook, s->name, extension, true, path, error));
+    FIRN_TRY(firn_cook_output_path(cook, s->output.name, extension, true, path, error));
     FIRN_TRY(firn_render_write(render, path, error));
     return firn_cook_wrote(cook, path, error);
 }

@@ -16,7 +16,7 @@ typedef struct settings {
     firn_vdb_shape_def shape;
 } settings;
 
-#define ANIMATED "velocity angular_velocity stiffness_noise density_noise"
+#define ANIMATED "center velocity angular_velocity stiffness_noise density_noise"
 
 typedef struct state {
     firn_source_data data;
@@ -119,6 +119,26 @@ static firn_result take_points(state *own, const firn_points *points, firn_error
     return FIRN_OK;
 }
 
+// The region stands at the first frame and goes evenly from each frame to the next, to where it is
+// just before that, so that a value that holds and jumps leaves no trail.
+static firn_result follow_center(const firn_cook *cook, firn_error *error)
+{
+    static const double just_before = 1e-6; // frames
+    state *own = cook->state;
+    settings s;
+    FIRN_TRY(firn_cook_evaluate(cook, cook->start_frame, &s, error));
+    const firn_vec3 first = s.def.center;
+    own->data.def.center = first;
+    if (cook->frame == cook->start_frame)
+        return FIRN_OK;
+    FIRN_TRY(firn_cook_evaluate(cook, cook->frame - 1, &s, error));
+    const firn_vec3 from = s.def.center;
+    FIRN_TRY(firn_cook_evaluate(cook, cook->frame - just_before, &s, error));
+    own->data.def.travel = firn_sub(from, first);
+    own->data.def.drift = firn_scale((float)cook->fps, firn_sub(s.def.center, from));
+    return FIRN_OK;
+}
+
 // What has keys is that in the middle of the interval that ends with the frame; the rest stays.
 static firn_result follow_keys(const firn_cook *cook, firn_error *error)
 {
@@ -126,6 +146,7 @@ static firn_result follow_keys(const firn_cook *cook, firn_error *error)
     settings now;
     double frame = cook->frame > cook->start_frame ? cook->frame - 0.5 : cook->frame;
     FIRN_TRY(firn_cook_evaluate(cook, frame, &now, error));
+    FIRN_TRY(follow_center(cook, error));
     own->data.def.velocity = now.def.velocity;
     own->data.def.angular_velocity = now.def.angular_velocity;
     own->data.def.stiffness_noise = now.def.stiffness_noise;

@@ -194,6 +194,10 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
                 firn_sim_change_material(own->sim, own->materials[i], source->material, error));
         FIRN_TRY(firn_sim_change_source(own->sim, own->sources[i], &source->def, error));
     }
+    for (size_t i = 0; i < own->collider_count; i++) {
+        const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
+        FIRN_TRY(firn_sim_change_collider(own->sim, own->colliders[i], &data->def, error));
+    }
     return FIRN_OK;
 }
 

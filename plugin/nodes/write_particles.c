@@ -1,5 +1,7 @@
 #include "nodes.h"
 
+#include "output_file.h"
+
 #include "firn/abc_write.h"
 #include "firn/bgeo.h"
 #include "firn/vdb_points.h"
@@ -11,7 +13,7 @@ enum { FORMAT_ABC, FORMAT_BGEO, FORMAT_BGEO_GZ, FORMAT_VDB };
 enum { ATTRIBUTE_LIMIT = 16 };
 
 typedef struct settings {
-    char name[FIRN_TEXT_SIZE];
+    firn_output output;
     int format;
     bool single_file;
     char attributes[FIRN_TEXT_SIZE];
@@ -25,13 +27,12 @@ typedef struct state {
 } state;
 
 static const firn_node_rows rows[] = {
+    {firn_output_params, offsetof(settings, output)},
     {firn_vdb_points_params, offsetof(settings, vdb), "frame fps", "vdb_", "format==vdb"},
 };
 
 // clang-format off
 static const firn_param params[] = {
-    {FIRN_PARAM(settings, name), FIRN_STRING, {0}, 0, 0, "",
-     "First part of the file names; empty: the name of the graph"},
     {FIRN_PARAM(settings, format), FIRN_CHOICE, {FORMAT_ABC}, 0, 3, "",
      "Alembic; Houdini geometry, also compressed; or VDB points, the smallest",
      "abc|bgeo|bgeo.gz|vdb"},
@@ -89,10 +90,7 @@ static bool wants(const settings *s, const char *name)
 static firn_result check(const void *memory, firn_error *error)
 {
     const settings *s = memory;
-    if (strchr(s->name, '/') != NULL)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "name is '%s'; it must not have a '/', the folder is that of the cache",
-                         s->name);
+    FIRN_TRY(firn_output_check(&s->output, error));
     char word[FIRN_TEXT_SIZE];
     for (const char *at = s->attributes; next_word(&at, word, sizeof word);) {
         bool found = false;
@@ -214,14 +212,13 @@ static firn_result write_vdb(const firn_cook *cook, const firn_particle_data *da
     if (result == FIRN_OK)
         result = convert(&data->points, "P", FIRN_STORAGE_FLOAT32, &position, error);
     if (result == FIRN_OK) {
-        const firn_vdb_meta meta[] = {{"firn_version", "string", cook->version},
-                                      {"firn_units", "string", FIRN_UNITS}};
+        const firn_output_meta meta = firn_output_meta_of(cook->version);
         firn_vdb_points points = {.count = data->points.count,
                                   .position = position.values,
                                   .attribute_count = count,
                                   .attributes = attributes,
-                                  .meta_count = FIRN_COUNT(meta),
-                                  .meta = meta};
+                                  .meta_count = FIRN_OUTPUT_META_COUNT,
+                                  .meta = meta.rows};
         firn_vdb_points_def def = s->vdb;
         def.frame = cook->frame;
         def.fps = (float)cook->fps;
@@ -362,7 +359,7 @@ static firn_result begin(firn_cook *cook, int *frames, firn_error *error)
     if (!is_single(s))
         return FIRN_OK;
     char path[FIRN_PATH_SIZE];
-    FIRN_TRY(firn_cook_output_path(cook, s->name, "abc", false, path, error));
+    FIRN_TRY(firn_cook_output_path(cook, s->output.name, "abc", false, path, error));
     if (own->writer == NULL) {
         if (!cook->resume)
             FIRN_TRY(firn_abc_writer_forget(path, error));
@@ -394,7 +391,7 @@ static firn_result finish(firn_cook *cook, firn_error *error)
     if (own->writer == NULL)
         return FIRN_OK;
     char path[FIRN_PATH_SIZE];
-    FIRN_TRY(firn_cook_output_path(cook, s->name, "abc", false, path, error));
+    FIRN_TRY(firn_cook_output_path(cook, s->output.name, "abc", false, path, error));
     firn_result result = firn_abc_writer_finish(own->writer, error);
     own->writer = NULL;
     own->written = 0;
@@ -417,7 +414,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     if (is_single(s))
         return add_frame(cook, data, error);
     char path[FIRN_PATH_SIZE];
-    FIRN_TRY(firn_cook_output_path(cook, s->name, formats[s->format].extension, true, path, error));
+    FIRN_TRY(firn_cook_output_path(cook, s->output.name, formats[s->format].extension, true, path,
+                                   error));
     FIRN_TRY(formats[s->format].write(cook, data, path, error));
     return firn_cook_wrote(cook, path, error);
 }

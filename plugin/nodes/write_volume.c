@@ -1,21 +1,17 @@
 #include "nodes.h"
 
+#include "output_file.h"
+
 #include "firn/vdb_write.h"
 
-#include <string.h>
-
 typedef struct settings {
-    char name[FIRN_TEXT_SIZE];
+    firn_output output;
     firn_vdb_write_def def;
 } settings;
 
 static const firn_node_rows rows[] = {
+    {firn_output_params, offsetof(settings, output)},
     {firn_vdb_write_params, offsetof(settings, def), "frame fps"},
-};
-
-static const firn_param params[] = {
-    {FIRN_PARAM(settings, name), FIRN_STRING, .unit = "",
-     .help = "First part of the file names; empty: the name of the graph"},
 };
 
 static void reset(void *memory)
@@ -27,11 +23,7 @@ static void reset(void *memory)
 static firn_result check(const void *memory, firn_error *error)
 {
     const settings *s = memory;
-    if (strchr(s->name, '/') != NULL)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "name is '%s'; it must not have a '/', the folder is that of the cache",
-                         s->name);
-    return FIRN_OK;
+    return firn_output_check(&s->output, error);
 }
 
 static firn_result cook(firn_cook *cook, firn_error *error)
@@ -39,17 +31,16 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     const settings *s = cook->settings;
     const firn_volume_data *data = firn_cook_input(cook, "volume", 0)->volume;
     char path[FIRN_PATH_SIZE];
-    FIRN_TRY(firn_cook_output_path(cook, s->name, "vdb", true, path, error));
+    FIRN_TRY(firn_cook_output_path(cook, s->output.name, "vdb", true, path, error));
     firn_vdb_write_def def = s->def;
     def.frame = cook->frame;
     def.fps = (float)cook->fps;
-    firn_vdb_meta meta[] = {{"firn_version", "string", cook->version},
-                            {"firn_units", "string", FIRN_UNITS}};
+    const firn_output_meta meta = firn_output_meta_of(cook->version);
     firn_vdb_content content = {.field = data->field,
                                 .surface = data->surface,
                                 .velocity = data->velocity,
-                                .meta_count = FIRN_COUNT(meta),
-                                .meta = meta};
+                                .meta_count = FIRN_OUTPUT_META_COUNT,
+                                .meta = meta.rows};
     FIRN_TRY(firn_vdb_write(path, &def, &content, NULL, error));
     return firn_cook_wrote(cook, path, error);
 }
@@ -65,8 +56,6 @@ const firn_node_type firn_node_write_volume = {
     .category = "Files",
     .help = "Writes a .vdb file for every frame, with the numbers that shaders need.",
     .version = 1,
-    .params = params,
-    .param_count = FIRN_COUNT(params),
     .rows = rows,
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),

@@ -335,6 +335,8 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
         return firn_fail(error, FIRN_ERR_ARGUMENT, "frames %d to %d by %d are no range",
                          bake->first, bake->last, bake->step);
     FIRN_TRY(find_nodes(bake, error));
+    // Before anything of an earlier bake is removed.
+    FIRN_TRY(firn_graph_check_range(graph, bake->first, error));
     FIRN_TRY(firn_graph_cache_folder(graph, bake->folder, sizeof bake->folder, error));
     FIRN_TRY(firn_folder_make(bake->folder, error));
     FIRN_TRY(firn_lock_take(&bake->lock, bake->folder, error));

@@ -244,7 +244,7 @@ static int first_frame_to_cook(firn_graph *graph, int frame)
     return graph->shot.first;
 }
 
-static firn_result check_range(const firn_graph *graph, int frame, firn_error *error)
+firn_result firn_graph_check_range(const firn_graph *graph, int frame, firn_error *error)
 {
     if (frame >= graph->shot.first)
         return FIRN_OK;
@@ -260,7 +260,7 @@ firn_result firn_graph_run(firn_graph *graph, firn_node *const *targets, size_t 
                            const firn_pass *pass, firn_error *error)
 {
     mark_needed(graph, targets, target_count);
-    FIRN_TRY(check_range(graph, pass->frame, error));
+    FIRN_TRY(firn_graph_check_range(graph, pass->frame, error));
     int begin = pass->restore != NULL ? pass->frame : first_frame_to_cook(graph, pass->frame);
     for (int frame = begin; frame <= pass->frame; frame++) {
         bool last = frame == pass->frame;

@@ -162,6 +162,9 @@ void firn_node_release(firn_node *node);
 void firn_graph_release_stale(firn_graph *graph);
 /// Remembers the node unless all went well or the host stopped; returns result.
 firn_result firn_node_failed(const firn_node *node, firn_result result);
+
+/// Refuses a frame before the start when a node that is reached marches from there.
+firn_result firn_graph_check_range(const firn_graph *graph, int frame, firn_error *error);
 firn_cook firn_node_cook_context(firn_node *node, int frame);
 /// Brings the marked targets to a frame; sequential nodes one frame at a time. restore is the
 /// folder pattern of checkpoints or NULL.

@@ -377,6 +377,11 @@ firn_result firn_manifest_read(const char *folder, firn_manifest **manifest, fir
         timing = NULL;
     snprintf(path, sizeof path, "%.4000s/manifest.json", folder);
     firn_result result = load_json(path, &root, error);
+    if (result == FIRN_ERR_NOT_FOUND)
+        firn_fail(error, result,
+                  "'%.500s' is no cache, it has no manifest.json; a cache is a folder such as "
+                  "<base>/<name>/v1",
+                  folder);
     if (result == FIRN_OK)
         result = read_manifest(root, timing, path, manifest, error);
     json_decref(timing);

@@ -34,7 +34,8 @@ static firn_result find_shot_param(const char *param, const firn_param **row, fi
         return FIRN_OK;
     char hint[100];
     firn_did_you_mean_param(table, param, hint, sizeof hint);
-    return firn_fail(error, FIRN_ERR_NOT_FOUND, "the graph has no setting '%.100s'%s", param, hint);
+    return firn_fail(error, FIRN_ERR_NOT_FOUND, "the graph has no setting '%.100s'%s", param,
+                     strcmp(param, "frames") == 0 ? "; set first and last" : hint);
 }
 
 // A value that always counts is the last word: one for final quality gives way to it.
@@ -108,14 +109,20 @@ firn_result firn_graph_set_text(firn_graph *graph, const char *assignment, firn_
 static firn_result check_keys(const firn_node *node, const firn_param *row, const firn_key *keys,
                               size_t count, firn_error *error)
 {
-    const firn_node_type *type = node->type->node;
-    if (!firn_list_has(type->animated, row->name) || firn_param_is_text(row))
-        return firn_fail(error, FIRN_ERR_UNSUPPORTED, "%s.%s cannot be animated%s%s", node->name,
-                         row->name,
-                         type->animated != NULL ? "; those of this node that can are: " : "",
-                         type->animated == NULL             ? ""
-                         : strcmp(type->animated, "*") == 0 ? "all numbers"
-                                                            : type->animated);
+    const char *animated = node->type->node->animated;
+    if (firn_param_is_text(row))
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                         "%s.%s cannot be animated: it is a text; a path may have a frame number",
+                         node->name, row->name);
+    if (animated == NULL)
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                         "%s.%s cannot be animated: a %s works in the same way in every frame",
+                         node->name, row->name, node->type->info.name);
+    if (!firn_list_has(animated, row->name))
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                         "%s.%s cannot be animated: the whole simulation is built on its value; of "
+                         "a %s these can: %s",
+                         node->name, row->name, node->type->info.name, animated);
     if (count == 0)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "%s.%s has an animation without keys",
                          node->name, row->name);

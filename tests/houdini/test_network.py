@@ -418,7 +418,8 @@ class Examples(support.NetworkTest):
         merge = self.parent.createNode("merge", "merge1")
         merge.setInput(0, blade)
         merge.setInput(1, self.add("snow_collider", "ground", friction=0.8))
-        solver = self.add("snow_solver", "solver", cell_size=0.04, final_values="cell_size=0.01")
+        solver = self.add("snow_solver", "solver", cell_size=0.04, sleep_speed=0.01,
+                          final_values="cell_size=0.01")
         snow = self.add("snow_material", "snow", jp_min=0.6)
         for index, node in enumerate((layer, merge, snow)):
             solver.setInput(index, node)

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Memory, where there is such a place: every frame is synced to its disk.
 SCRATCH = next((d for d in ["/dev/shm"] if os.access(d, os.W_OK)), None)
-COMMANDS = "new check estimate cook resume wedge info describe picture render report bench".split()
+COMMANDS = ("new check estimate cook resume wedge collider info describe picture render report "
+            "bench").split()
 SCENE = {
     "firn": 1,
     "name": "tiny",
@@ -187,6 +188,12 @@ class ExitCodes(Firn):
             ("no example 'nothing'", ["new", "nothing"]),
             ("--vary is needed", ["wedge", self.scene]),
             ("not 'snow.hardening'", ["wedge", self.scene, "--vary", "snow.hardening"]),
+            ("from:to:count, not 'snow.hardening=5:9'",
+             ["wedge", self.scene, "--vary", "snow.hardening=5:9"]),
+            ("preset is 'ice'", ["wedge", self.scene, "--vary", "snow.preset=wet,ice"]),
+            ("no setting 'frames'; set first and last",
+             ["cook", self.scene, "--set", "frames=1-3"]),
+            ("frame 0 is before the first frame", ["cook", self.scene, "--frames", "0-2"]),
         ):
             self.firn(*words, code=2, env={"FIRN_SCENES": str(self.folder)})
             self.assertRegex(self.err, pattern)
@@ -234,6 +241,14 @@ class ExitCodes(Firn):
         self.refused(10, "line 1: a coordinate is not a number", "cook", self.scene,
                      "--set", "ball.region=mesh", "--set", "ball.file=bad.obj")
         self.refused(10, "line 1", "info", "bad.obj")
+
+    def test_a_mistake_removes_nothing_of_a_cache(self):
+        expected = self.cook("cache")
+        self.cook("cache", "--frames", "0-2", code=2)
+        self.assertEqual(files_of(self.folder / "cache/tiny/v1"), expected)
+        self.refused(5, "no particles of frame 99", "picture", "cache/tiny/v1", "--frame", "99")
+        self.refused(5, "'cache/tiny' is no cache", "info", "cache/tiny")
+        self.refused(5, "'cache/tiny' is no cache", "report", "cache/tiny")
 
     def test_stale_cache(self):
         self.cook("cache")
@@ -293,6 +308,31 @@ class ExitCodes(Firn):
             self.assertIn(f"stopped by {number.name} after a checkpoint", err)
             self.assertTrue(list(base.glob("tiny/v1/checkpoints/*.chk")))
             self.assertIn("cache: partial", self.firn("check", self.scene, "--base", base))
+
+
+class Collider(Firn):
+    def test_a_still_mesh_is_one_file(self):
+        words = ["--set", "ground.shape=mesh", "--set", f"ground.file={ROOT}/docs/scenes/wedge.obj"]
+        self.assertEqual(self.firn("collider", self.scene, "ground", *words), "ground.vdb\n")
+        self.assertRegex(self.firn("info", "ground.vdb"), "surface")
+        self.firn("collider", self.scene, "ground", "-o", "g.$F4.vdb", *words, code=2)
+        self.assertIn("keeps its shape", self.err)
+
+    def test_a_mesh_that_deforms_is_a_file_for_each_frame(self):
+        words = ["--set", "ground.shape=mesh", "--set", "ground.deforming=true",
+                 "--set", f"ground.file={ROOT}/docs/scenes/walker.abc", "--frames", "2-4x2",
+                 "--set", "ground.mesh_voxel_size=0.06"]
+        self.assertEqual(self.firn("collider", self.scene, "ground", *words),
+                         "ground.0002.vdb\nground.0004.vdb\n")
+        self.assertRegex(self.firn("info", "ground.0004.vdb"), r"(?s)surface.*vel")
+        self.firn("collider", self.scene, "ground", "-o", "g.vdb", *words, code=2)
+        self.assertIn("-o 'ground.$F4.vdb'", self.err)
+
+    def test_what_is_no_mesh_is_refused(self):
+        self.firn("collider", self.scene, "ground", code=2)
+        self.assertIn("only meshes and level sets", self.err)
+        self.firn("collider", self.scene, "ball", code=2)
+        self.assertIn("no collider 'ball'", self.err)
 
 
 class Cook(Firn):
@@ -422,6 +462,10 @@ class Cook(Firn):
         for node, param, value in (
             ("solver", "gravity", {"keys": [[1, [0, -9.81, 0]], [5, [9, 30, 0]]]}),
             ("snow", "young_modulus", {"from": 1, "values": [1.4e5, 1e5, 5e4, 2e4, 1e4]}),
+            ("snow", "damping", {"keys": [[1, 0], [5, 2e-3]]}),
+            ("ground", "friction", {"keys": [[1, 0], [5, 2]]}),
+            ("ground", "contact", {"keys": [[1, 0], [3, 2]]}),
+            ("ball", "center", {"keys": [[1, [0, 0.12, 0]], [5, [0.1, 0.12, 0]]]}),
             ("ball", "velocity", {"keys": [[2, [0, -3, 0]], [4, [2, -6, 0]]],
                                   "interpolation": "smooth"}),
         ):

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static firn_graph *load(const char *name)
 {
@@ -88,6 +89,47 @@ static void every_example_cooks_its_first_frames(void **state)
     for_each_example(cook_example);
 }
 
+static firn_vec3 *cook_positions(firn_graph *graph, int frame, size_t *count)
+{
+    firn_error error = {0};
+    const firn_data *data = NULL;
+    if (firn_graph_cook(graph, "solver", frame, &data, &error) != FIRN_OK)
+        fail_msg("%s", error.message);
+    const firn_points *points = &data->particles->points;
+    firn_vec3 *copy = firn_alloc(points->count * sizeof *copy);
+    memcpy(copy, firn_points_find(points, "P")->data, points->count * sizeof *copy);
+    *count = points->count;
+    return copy;
+}
+
+// The level sets that `firn collider` writes are those that the mesh becomes in a cook.
+static void the_character_leaves_the_same_snow_as_mesh_and_as_level_sets(void **state)
+{
+    (void)state;
+    enum { FRAME = 4 };
+    firn_vec3 *snow[2];
+    size_t count[2];
+    firn_graph *graph = load("walking_character.firn");
+    assert_int_equal(firn_graph_set_text(graph, "solver.cell_size=0.08", NULL), FIRN_OK);
+    snow[0] = cook_positions(graph, FRAME, &count[0]);
+    assert_int_equal(system(FIRN_PROGRAM " collider " FIRN_SCENES
+                                         "/walking_character.firn character --frames 1-4 "
+                                         "-o 'walker.$F4.vdb' > /dev/null"),
+                     0);
+    char here[FIRN_PATH_SIZE], file[FIRN_PATH_SIZE + 64];
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(file, sizeof file, "character.file=%s/walker.$F4.vdb", here);
+    assert_int_equal(firn_graph_set_text(graph, "character.shape=level_set", NULL), FIRN_OK);
+    assert_int_equal(firn_graph_set_text(graph, file, NULL), FIRN_OK);
+    assert_int_equal(firn_graph_set_text(graph, "last=4", NULL), FIRN_OK);
+    snow[1] = cook_positions(graph, FRAME, &count[1]);
+    assert_int_equal(count[0], count[1]);
+    assert_memory_equal(snow[0], snow[1], count[0] * sizeof(firn_vec3));
+    for (int i = 0; i < 2; i++)
+        firn_free(snow[i]);
+    firn_graph_destroy(graph);
+}
+
 static void the_character_is_what_its_program_writes(void **state)
 {
     (void)state;
@@ -108,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_example_is_valid_and_says_what_it_is),
         cmocka_unit_test(every_example_cooks_its_first_frames),
+        cmocka_unit_test(the_character_leaves_the_same_snow_as_mesh_and_as_level_sets),
         cmocka_unit_test(the_character_is_what_its_program_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

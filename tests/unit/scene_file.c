@@ -72,9 +72,15 @@ static void mistakes_have_line_node_and_hint(void **state)
         {"\"params\": {\"format\"", "\"parms\": {\"format\"",
          "test.firn:22: the node 'points' has no key 'parms'; did you mean 'params'?"},
         {"\"cell_size\": 0.05", "\"cell_size\": {\"keys\": [[1, 2]]}",
-         "test.firn:17: solver.cell_size cannot be animated; those of this node that can are: "
-         "gravity "
-         "flip_ratio dt_min dt_max cfl wave_cfl tolerance max_iterations speed_limit"},
+         "test.firn:17: solver.cell_size cannot be animated: the whole simulation is built on its "
+         "value; of a solver these can: gravity flip_ratio dt_min dt_max cfl wave_cfl tolerance "
+         "max_iterations speed_limit"},
+        {"\"format\": \"bgeo\"", "\"name\": {\"keys\": [[1, 2]]}",
+         "test.firn:22: points.name cannot be animated: it is a text; a path may have a frame "
+         "number"},
+        {"\"format\": \"bgeo\"", "\"format\": {\"keys\": [[1, 2]]}",
+         "test.firn:22: points.format cannot be animated: a write_particles works in the same way "
+         "in every frame"},
     };
     for (size_t i = 0; i < FIRN_COUNT(cases); i++) {
         char *text = fixture_scene_with(cases[i].from, cases[i].to);

@@ -423,6 +423,78 @@ static void emission_resumes_from_its_marks(void **state)
     finish(&resumed);
 }
 
+static firn_source_def mover(int region, firn_vec3 velocity, firn_vec3 drift)
+{
+    firn_source_def def = nozzle(region);
+    def.velocity = velocity;
+    def.drift = drift;
+    return def;
+}
+
+static void a_region_that_moves_is_one_that_stands_seen_from_it(void **state)
+{
+    (void)state;
+    const firn_vec3 v = {1.0f, 0.5f, 0.0f}, w = {-0.5f, 1.0f, 0.25f};
+    for (int region = FIRN_REGION_SPHERE; region <= FIRN_REGION_BOX; region++) {
+        scene moving = scene_with_cells(0.05f), still = scene_with_cells(0.05f);
+        const firn_source_def defs[2] = {mover(region, v, w),
+                                         mover(region, firn_sub(v, w), firn_vec(0, 0, 0))};
+        begin(&moving, &defs[0]);
+        begin(&still, &defs[1]);
+        size_t seen = 0;
+        for (int step = 0; step <= 20; step++) {
+            double time = 0.013 * step;
+            assert_int_equal(emit(&moving, time), FIRN_OK);
+            assert_int_equal(emit(&still, time), FIRN_OK);
+            assert_int_equal(moving.seeds.count, still.seeds.count);
+            for (; seen < moving.seeds.count; seen++) {
+                firn_vec3 there = firn_add_scaled(positions(&still)[seen], (float)time, w);
+                firn_vec3 gap = firn_sub(positions(&moving)[seen], there);
+                assert_true(firn_length(gap) < 1e-6f);
+                assert_true(firn_length(firn_sub(velocities(&moving)[seen], v)) == 0.0f);
+            }
+        }
+        finish(&moving);
+        finish(&still);
+    }
+}
+
+// The region goes in steps of unlike length and rests in between.
+static void what_a_region_sweeps_over_is_filled_once(void **state)
+{
+    (void)state;
+    const float way[] = {0.0f, 0.11f, 0.3f, 0.3f, 0.62f, 1.0f};
+    const float cell = 0.05f, half = 0.1f;
+    scene s = scene_with_cells(cell);
+    // A bit longer than its points need: none of them ever lies in a face.
+    firn_source_def def =
+        firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(half + 0.01f, half, half));
+    def.jitter = 0.0f;
+    def.end = 10.0;
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    for (int frame = 1; frame < 6; frame++) {
+        def.travel = firn_vec(way[frame - 1], 0.0f, 0.0f);
+        def.drift = firn_vec(10.0f * (way[frame] - way[frame - 1]), 0.0f, 0.0f);
+        double begun = 0.1 * (frame - 1);
+        firn_source_change(&s.source, &def, begun, cell);
+        for (int step = 1; step <= 7; step++)
+            assert_int_equal(emit(&s, begun + 0.1 * step / 7.0), FIRN_OK);
+    }
+    // A particle in each spacing of the way, but for the last half spacing.
+    const float spacing = 0.5f * cell;
+    int column[64] = {0};
+    for (size_t i = 0; i < s.seeds.count; i++) {
+        int place = (int)floorf((positions(&s)[i].x + half) / spacing);
+        assert_in_range(place, 0, 63);
+        column[place]++;
+    }
+    int swept = (int)((way[5] + 2.0f * half) / spacing);
+    for (int i = 0; i + 1 < swept; i++)
+        assert_int_equal(column[i], 8 * 8);
+    finish(&s);
+}
+
 static void points_are_taken_as_they_are(void **state)
 {
     (void)state;
@@ -686,6 +758,8 @@ int main(void)
         cmocka_unit_test(a_sheet_thinner_than_the_spacing_emits_all_the_same),
         cmocka_unit_test(new_snow_stands_at_its_sub_frame_position),
         cmocka_unit_test(emission_resumes_from_its_marks),
+        cmocka_unit_test(a_region_that_moves_is_one_that_stands_seen_from_it),
+        cmocka_unit_test(what_a_region_sweeps_over_is_filled_once),
         cmocka_unit_test(points_are_taken_as_they_are),
         cmocka_unit_test(shell_and_crust_are_layers_of_their_depth),
         cmocka_unit_test(noise_varies_stiffness_and_density_independently),

@@ -140,6 +140,74 @@ static void a_checkpoint_between_turns_continues_to_the_same_bits(void **state)
     firn_free(bytes);
 }
 
+static void a_checkpoint_of_a_source_that_moves_continues_to_the_same_bits(void **state)
+{
+    (void)state;
+    uint64_t hash[2];
+    void *bytes = NULL;
+    size_t size = 0;
+    for (int resumed = 0; resumed < 2; resumed++) {
+        firn_source_id id;
+        firn_sim *sim = new_stream(&id);
+        firn_source_def source = stream(firn_vec(1.0f, 0.0f, 0.0f));
+        for (int frame = 0; frame < FRAMES; frame++) {
+            source.travel = firn_add_scaled(source.travel, (float)frame_time, source.drift);
+            source.drift = firn_vec(0.3f, -0.5f * speeds[frame], 0.0f);
+            if (resumed && frame < 3) // only what was there last matters
+                continue;
+            if (resumed && frame == 4)
+                assert_int_equal(firn_sim_load_memory(sim, bytes, size, NULL), FIRN_OK);
+            if (!resumed && frame == 4)
+                assert_int_equal(firn_sim_save_memory(sim, &bytes, &size, NULL), FIRN_OK);
+            assert_int_equal(firn_sim_change_source(sim, id, &source, NULL), FIRN_OK);
+            if (!resumed || frame >= 4)
+                step(sim);
+        }
+        hash[resumed] = firn_sim_hash(sim);
+        source.drift.x = INFINITY;
+        assert_int_equal(firn_sim_change_source(sim, id, &source, NULL), FIRN_ERR_ARGUMENT);
+        firn_sim_destroy(sim);
+    }
+    firn_free(bytes);
+    assert_true(hash[0] == hash[1]);
+}
+
+// A slab on a floor that holds it against a slanting gravity falls asleep; without friction it
+// wakes and slides.
+static void snow_that_nothing_holds_any_more_wakes_and_slides(void **state)
+{
+    (void)state;
+    firn_sim_def def = scene_combination(0);
+    def.gravity = firn_vec(2.0f, -9.6f, 0.0f);
+    def.sleep_speed = 0.01f;
+    def.sleep_time = 0.02f;
+    firn_sim *sim = scene_create(&def);
+    firn_collider_def ground = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+    firn_collider_id id;
+    ground.friction = 1.0f;
+    assert_int_equal(firn_sim_add_collider(sim, &ground, &id, NULL), FIRN_OK);
+    firn_source_def slab =
+        firn_source_def_box(firn_vec(0.0f, 0.03f, 0.0f), firn_vec(0.1f, 0.03f, 0.1f));
+    scene_add(sim, &slab);
+    for (int frame = 0; frame < 40 && firn_sim_stats(sim).asleep == 0; frame++) {
+        assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_OK);
+        step(sim);
+    }
+    assert_true(firn_sim_stats(sim).asleep > 0);
+    ground.friction = 0.0f;
+    assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_OK);
+    for (int frame = 0; frame < 4; frame++)
+        step(sim);
+    assert_int_equal(firn_sim_stats(sim).asleep, 0);
+    assert_true(firn_sim_stats(sim).max_speed > 0.8 * 4.0 * frame_time * 2.0);
+    ground.friction = -1.0f;
+    assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_ERR_ARGUMENT);
+    id.generation++;
+    ground.friction = 0.0f;
+    assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_ERR_STALE);
+    firn_sim_destroy(sim);
+}
+
 // A block at rest on the floor carries its weight: softer snow yields more.
 static void softer_snow_sinks(void **state)
 {
@@ -199,6 +267,8 @@ int main(void)
         cmocka_unit_test(a_stream_emits_by_the_way_that_it_goes),
         cmocka_unit_test(a_change_to_the_same_changes_nothing),
         cmocka_unit_test(a_checkpoint_between_turns_continues_to_the_same_bits),
+        cmocka_unit_test(a_checkpoint_of_a_source_that_moves_continues_to_the_same_bits),
+        cmocka_unit_test(snow_that_nothing_holds_any_more_wakes_and_slides),
         cmocka_unit_test(softer_snow_sinks),
         cmocka_unit_test(ids_of_nothing_are_refused),
     };

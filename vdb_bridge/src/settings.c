@@ -3,6 +3,15 @@
 #include "firn/defs.h"
 
 // clang-format off
+// Rows that several tables have; ROW is that of the table where they stand.
+#define THREAD_ROW {ROW(thread_count), FIRN_INT, {0}, 0.0, 1024.0, "", \
+     "Processor cores to use; 0 uses every one", .label = "Threads"}
+#define VOXEL_ROW {ROW(voxel_size), FIRN_FLOAT, {0.02}, 1e-6, 1e6, "m", "Edge of a voxel"}
+#define FRAME_ROWS \
+    {ROW(frame), FIRN_INT, {1}, -1e9, 1e9, "", "Frame number noted in the file"}, \
+    {ROW(fps), FIRN_FLOAT, {24.0}, 1e-3, 1e6, "1/s", "Frames per second noted in the file", \
+     .label = "Frames per second"}
+
 #define ROW(field) FIRN_PARAM(firn_vdb_reader_def, field)
 static const firn_param reader_params[] = {
     {ROW(memory_limit), FIRN_DOUBLE, {FIRN_VDB_MEMORY_LIMIT}, 0.0, 1e9, "MB",
@@ -56,11 +65,8 @@ static const firn_param write_params[] = {
      "Part of the extinction that is scattered, for shaders"},
     {ROW(anisotropy), FIRN_FLOAT, {0.5}, -1.0, 1.0, "",
      "Mean cosine of the scattering angle, for shaders"},
-    {ROW(frame), FIRN_INT, {1}, -1e9, 1e9, "", "Frame number noted in the file"},
-    {ROW(fps), FIRN_FLOAT, {24.0}, 1e-3, 1e6, "1/s", "Frames per second noted in the file",
-     .label = "Frames per second"},
-    {ROW(thread_count), FIRN_INT, {0}, 0.0, 1024.0, "",
-     "Processor cores to use; 0 uses every one", .label = "Threads"},
+    FRAME_ROWS,
+    THREAD_ROW,
 };
 #undef ROW
 
@@ -73,17 +79,14 @@ static const firn_param points_params[] = {
      "Voxels of the tree that holds the points; 0 puts about eight points into one"},
     {ROW(compression), FIRN_CHOICE, {FIRN_VDB_BLOSC}, 0.0, 2.0, "", "Compression of the file",
      .choices = "blosc|zip|none"},
-    {ROW(frame), FIRN_INT, {1}, -1e9, 1e9, "", "Frame number noted in the file"},
-    {ROW(fps), FIRN_FLOAT, {24.0}, 1e-3, 1e6, "1/s", "Frames per second noted in the file",
-     .label = "Frames per second"},
-    {ROW(thread_count), FIRN_INT, {0}, 0.0, 1024.0, "",
-     "Processor cores to use; 0 uses every one", .label = "Threads"},
+    FRAME_ROWS,
+    THREAD_ROW,
 };
 #undef ROW
 
 #define ROW(field) FIRN_PARAM(firn_vdb_mesh_def, field)
 static const firn_param mesh_params[] = {
-    {ROW(voxel_size), FIRN_FLOAT, {0.02}, 1e-6, 1e6, "m", "Edge of a voxel"},
+    VOXEL_ROW,
     {ROW(half_width), FIRN_FLOAT, {3.0}, 1.5, 100.0, "voxels",
      "Width of the band of exact distances on either side of the surface"},
     {ROW(solid), FIRN_CHOICE, {FIRN_VDB_SOLID_AUTO}, 0.0, 2.0, "",
@@ -93,21 +96,19 @@ static const firn_param mesh_params[] = {
      "Thickness of the shell around an open surface; 0 makes it two voxels"},
     {ROW(memory_limit), FIRN_DOUBLE, {FIRN_VDB_MEMORY_LIMIT}, 0.0, 1e9, "MB",
      "Most memory that the voxels may take; 0 sets no limit"},
-    {ROW(thread_count), FIRN_INT, {0}, 0.0, 1024.0, "",
-     "Processor cores to use; 0 uses every one", .label = "Threads"},
+    THREAD_ROW,
 };
 #undef ROW
 
 #define ROW(field) FIRN_PARAM(firn_vdb_skin_def, field)
 static const firn_param skin_params[] = {
-    {ROW(voxel_size), FIRN_FLOAT, {0.02}, 1e-6, 1e6, "m", "Edge of a voxel"},
+    VOXEL_ROW,
     {ROW(half_width), FIRN_FLOAT, {3.0}, 1.5, 100.0, "voxels",
      "Width of the band on either side of the surface"},
     {ROW(radius), FIRN_FLOAT, {0.02}, 1e-6, 1e6, "m",
      "Radius of a particle; below 1.5 voxels it counts as 1.5 voxels"},
     {ROW(smoothing), FIRN_INT, {2}, 0.0, 100.0, "", "Passes of smoothing"},
-    {ROW(thread_count), FIRN_INT, {0}, 0.0, 1024.0, "",
-     "Processor cores to use; 0 uses every one", .label = "Threads"},
+    THREAD_ROW,
 };
 #undef ROW
 // clang-format on

@@ -35,7 +35,7 @@ class velocity_field
 
     const firn_transform &map() const { return map_; }
     leaf_set leaves() const;
-    /// 512 values of the leaf; true when any of them is not zero.
+    /// 512 values of the leaf; true when any is known: active, or not zero.
     bool fill(const firn_coord &origin, firn_vec3 *values) const;
 
   private:
@@ -142,8 +142,8 @@ inline bool velocity_field::fill_vector(const Coord &origin, firn_vec3 *values) 
     if (leaf != nullptr) {
         const Vec3s *from = leaf->buffer().data();
         std::memcpy(static_cast<void *>(values), from, FIRN_LEAF_VOXELS * sizeof *values);
-        return std::any_of(from, from + FIRN_LEAF_VOXELS,
-                           [](const Vec3s &v) { return v != Vec3s(0.0f); });
+        return !leaf->isEmpty() || std::any_of(from, from + FIRN_LEAF_VOXELS,
+                                               [](const Vec3s &v) { return v != Vec3s(0.0f); });
     }
     auto at = vector_->getConstUnsafeAccessor();
     bool any = false;
@@ -163,7 +163,7 @@ inline bool velocity_field::fill_vector(const Coord &origin, firn_vec3 *values) 
                     v[axis] = active ? 0.5f * (v[axis] + upper[axis]) : upper[axis];
             }
         values[n] = {v.x(), v.y(), v.z()};
-        any = any || v != Vec3s(0.0f);
+        any = any || active || v != Vec3s(0.0f);
     }
     return any;
 }
@@ -191,7 +191,7 @@ inline bool velocity_field::fill_triple(const Coord &origin, firn_vec3 *values) 
             }
             float value = weights > 0.0 ? (float)(sum / weights) : 0.0f;
             (&values[n].x)[axis] = value;
-            any = any || value != 0.0f;
+            any = any || weights > 0.0 || value != 0.0f;
         }
     }
     return any;

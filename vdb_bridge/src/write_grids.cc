@@ -266,16 +266,15 @@ Vec3SGrid::Ptr vector_grid(const firn_field_view &field)
         });
 }
 
+// Where the surface stands still its velocity is known as well, so all voxels are active.
 Vec3SGrid::Ptr surface_velocity_grid(const firn_velocity_grid &velocity)
 {
     return build<Vec3SGrid>(velocity.leaf_origin, velocity.leaf_count, Vec3s(0.0f),
                             [&](size_t i, Vec3s *to, Vec3STree::LeafNodeType &leaf) {
                                 const firn_vec3 *from = velocity.values + FIRN_LEAF_VOXELS * i;
-                                for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
+                                for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
                                     to[n] = Vec3s(from[n].x, from[n].y, from[n].z);
-                                    if (to[n] != Vec3s(0.0f))
-                                        leaf.setValueOn((Index)n);
-                                }
+                                leaf.setValuesOn();
                             });
 }
 

@@ -45,6 +45,10 @@ typedef struct firn_source_def {
     float crust_stiffness; // factor in the crust
     float crust_density;   // factor in the crust
 
+    // A region that moves: what it sweeps over until `end` becomes snow, which has `velocity`.
+    firn_vec3 travel; // m, that the region has come from its place when this is taken over
+    firn_vec3 drift;  // m/s, at which it goes on
+
     // FIRN_REGION_POINTS: arrays of point_count entries, copied; all but points may be NULL.
     size_t point_count;
     const firn_vec3 *points;         // m

@@ -226,6 +226,9 @@ firn_result firn_abcw_geometry_add(firn_abc_writer *writer, firn_abc_node node, 
                                    firn_error *error);
 firn_result firn_abcw_role_add(firn_abc_writer *writer, firn_abc_node node, int role,
                                const firn_abcw_property_def *def, firn_error *error);
+firn_result firn_abcw_positions_add(firn_abc_writer *writer, firn_abc_node node,
+                                    firn_abcw_placement placement, const char *metadata,
+                                    firn_error *error);
 firn_result firn_abcw_velocities_add(firn_abc_writer *writer, firn_abc_node node,
                                      firn_abcw_placement placement, firn_error *error);
 firn_result firn_abcw_param_role_add(firn_abc_writer *writer, firn_abc_node node, int role,

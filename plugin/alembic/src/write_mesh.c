@@ -23,14 +23,8 @@ static firn_result add_properties(firn_abc_writer *writer, firn_abc_node node,
 {
     uint32_t clock = def->clock.index;
     FIRN_TRY(firn_abcw_geometry_add(writer, node, clock, error));
-    const firn_abcw_property_def positions = {.name = "P",
-                                              .metadata = "geoScope=vtx;interpretation=point",
-                                              .kind = FIRN_ABCW_ARRAY,
-                                              .pod = FIRN_ABCW_POD_F32,
-                                              .extent = 3,
-                                              .rank = RANK_POSITIONS,
-                                              .clock = clock};
-    FIRN_TRY(firn_abcw_role_add(writer, node, FIRN_ABCW_POSITIONS, &positions, error));
+    FIRN_TRY(firn_abcw_positions_add(writer, node, (firn_abcw_placement){clock, RANK_POSITIONS},
+                                     "geoScope=vtx;interpretation=point", error));
     FIRN_TRY(add_topology(writer, node, clock, error));
     FIRN_TRY(firn_abcw_params_add(writer, node, clock, def->params, def->param_count, error));
     if (def->velocities)

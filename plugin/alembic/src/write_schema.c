@@ -79,6 +79,19 @@ firn_result firn_abcw_geometry_add(firn_abc_writer *writer, firn_abc_node node, 
     return firn_abcw_role_add(writer, node, FIRN_ABCW_SELF_BOUNDS, &bounds, error);
 }
 
+firn_result firn_abcw_positions_add(firn_abc_writer *writer, firn_abc_node node,
+                                    firn_abcw_placement placement, const char *metadata,
+                                    firn_error *error)
+{
+    firn_abcw_property_def def = value_types[FIRN_ABC_POINT];
+    def.name = "P";
+    def.metadata = metadata;
+    def.kind = FIRN_ABCW_ARRAY;
+    def.rank = placement.rank;
+    def.clock = placement.clock;
+    return firn_abcw_role_add(writer, node, FIRN_ABCW_POSITIONS, &def, error);
+}
+
 firn_result firn_abcw_velocities_add(firn_abc_writer *writer, firn_abc_node node,
                                      firn_abcw_placement placement, firn_error *error)
 {
