@@ -60,9 +60,10 @@ typedef struct firn_grid {
     firn_array field[FIRN_NODE_FIELD_COUNT];
     int color_count; // blocks of one color share no node
     size_t color_begin[FIRN_COLOR_MAX + 1];
-    firn_array color_blocks;                          // uint32
-    firn_block_map map;                               // keys of the node blocks
-    firn_array destination, order_of, moves, scratch; // of the sort
+    firn_array color_blocks; // uint32
+    firn_block_map map;      // keys of the node blocks
+    firn_array destination, order_of, moves,
+        scratch; // of the sort; destination with implicit steps
 } firn_grid;
 
 static inline firn_block *firn_grid_blocks(const firn_grid *grid)

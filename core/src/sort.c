@@ -36,6 +36,7 @@ typedef struct sorting {
     int thread_count;
     const float *u[3];
     uint32_t *codes;   // of each particle
+    firn_array *final; // uint32, the particle that comes to each place
     firn_moves *moves; // of each present block
     const uint64_t
         *loose; // new block << 32 | particle, for those that come from elsewhere, in order
@@ -382,12 +383,12 @@ static void find_reach(const sorting *s, firn_block *block, const uint32_t *fina
     }
 }
 
-// Within a block, particles of one cell stand together. Writes the final order to destination. A
-// block that keeps the number of its particles keeps its rest; the others were disturbed.
+// Within a block, particles of one cell stand together. Writes the final order. A block that keeps
+// the number of its particles keeps its rest; the others were disturbed.
 static void order_block(const sorting *s, size_t b)
 {
     firn_block *block = &((firn_block *)s->blocks.data)[b];
-    uint32_t *final = (uint32_t *)s->grid->destination.data + block->begin;
+    uint32_t *final = (uint32_t *)s->final->data + block->begin;
     uint32_t count = block->end - block->begin, filled = 0;
     part parts[PARTS];
     int part_count = list_parts(s, b, parts);
@@ -425,7 +426,7 @@ static void commit(sorting *s)
     firn_grid_color(grid, blocks, s->block_count, s->thread_count);
     wrap_positions(s);
     size_t kept = s->block_count > 0 ? blocks[s->block_count - 1].end : 0;
-    firn_particles_permute(s->particles, grid->destination.data, kept, s->thread_count);
+    firn_particles_permute(s->particles, s->final->data, kept, s->thread_count);
     firn_array_free(grid->budget, &grid->blocks);
     grid->blocks = s->blocks;
     grid->block_count = s->block_count;
@@ -440,13 +441,21 @@ static void commit(sorting *s)
         firn_array_relax(grid->budget, &grid->scratch);
 }
 
+// In explicit steps, where the nodes of the next substep are: a sort makes them void.
+static firn_array *final_order_of(firn_grid *grid)
+{
+    bool implicit = grid->field_count == FIRN_NODE_FIELD_COUNT;
+    return implicit ? &grid->destination : &grid->field[FIRN_NODE_NEXT];
+}
+
 // Everything that may fail, in scratch memory and new blocks.
 static firn_result prepare(sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
     size_t padded = s->particles->count + FIRN_PADDING, fresh = count_new(s);
-    FIRN_TRY(firn_array_claim(budget, &grid->destination, padded, sizeof(uint32_t), error));
+    s->final = final_order_of(grid);
+    FIRN_TRY(firn_array_claim(budget, s->final, padded, sizeof(uint32_t), error));
     FIRN_TRY(firn_array_claim(budget, &grid->order_of, padded, sizeof(uint32_t), error));
     FIRN_TRY(
         firn_array_claim(budget, &grid->moves, grid->block_count + 1, sizeof(firn_moves), error));

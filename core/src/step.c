@@ -34,6 +34,7 @@ static void count_time(attempt *a, firn_stage stage)
 firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
 {
     firn_bounds bounds = {sim->def.domain_lower, sim->def.domain_upper};
+    sim->ahead_dt = 0.0;
     FIRN_TRY(firn_grid_sort(&sim->grid, &sim->particles, &bounds, sim->new_keys.data,
                             sim->sorted_count, sim->thread_count, error));
     firn_array_relax(&sim->budget, &sim->new_keys);
@@ -41,7 +42,6 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
     sim->must_sort = false;
     sim->since_sort = 0;
-    sim->ahead_dt = 0.0;
     return FIRN_OK;
 }
 
