@@ -372,6 +372,30 @@ static float rigid_slack(const firn_collider *collider, firn_vec3 center, float 
     return way + (turn + growth) * arm;
 }
 
+// Points of a plane that turns go any way.
+static float rigid_way(const firn_collider *collider)
+{
+    const firn_collider_def *def = &collider->def;
+    float turn = collider->dt * firn_length(collider->spin);
+    float growth = collider->dt * fabsf(collider->growth);
+    if (def->shape == FIRN_SHAPE_PLANE && turn > 0.0f)
+        return INFINITY;
+    float voxel =
+        def->shape == FIRN_SHAPE_LEVEL_SET ? collider->surface[0].sdf.set.map.scale : 1.0f;
+    float arm = collider->end.scale / voxel * rigid_reach(collider) + fabsf(def->offset);
+    return 1.01f * (collider->dt * firn_length(collider->velocity) + (turn + growth) * arm);
+}
+
+// How much the distance at a place changes: one surface fades into the other, within their bands,
+// while both are carried along, and the velocity that carries them fades as well.
+static float deforming_way(const firn_collider *collider)
+{
+    const firn_surface *surface = collider->surface;
+    float band = firn_larger(surface[0].sdf.set.background, surface[1].sdf.set.background);
+    float share = collider->gamma[1] - collider->gamma[0];
+    return 2.0f * share * band + 3.0f * collider->carry * collider->dt * collider->max_speed;
+}
+
 float firn_colliders_way(const firn_colliders *colliders)
 {
     float farthest = 0.0f;
@@ -379,18 +403,7 @@ float firn_colliders_way(const firn_colliders *colliders)
         const firn_collider *collider = slot_at(colliders, i);
         if (!collider->active || collider->still)
             continue;
-        float way = collider->carry * collider->dt * collider->max_speed;
-        if (!collider->deforming) {
-            float turn = collider->dt * firn_length(collider->spin);
-            float growth = collider->dt * fabsf(collider->growth);
-            bool endless = collider->def.shape == FIRN_SHAPE_PLANE && turn > 0.0f;
-            float scale = collider->def.shape == FIRN_SHAPE_LEVEL_SET
-                              ? collider->end.scale / collider->surface[0].sdf.set.map.scale
-                              : collider->end.scale;
-            float arm = scale * rigid_reach(collider) + fabsf(collider->def.offset);
-            way = collider->dt * firn_length(collider->velocity) + (turn + growth) * arm;
-            way = endless ? INFINITY : 1.01f * way;
-        }
+        float way = collider->deforming ? deforming_way(collider) : rigid_way(collider);
         farthest = firn_larger(farthest, way);
     }
     return farthest;

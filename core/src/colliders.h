@@ -69,8 +69,8 @@ void firn_colliders_free(firn_colliders *colliders);
 /// that turns, as far as 10 m from its pivot.
 float firn_colliders_max_speed(const firn_colliders *colliders, double from, double to);
 
-/// An upper bound of the way (m) of every active surface point in the prepared substep; infinite
-/// for a plane that turns.
+/// An upper bound of the way (m) of every active surface point in the prepared substep, or of what
+/// the distance to a surface that deforms changes by; infinite for a plane that turns.
 float firn_colliders_way(const firn_colliders *colliders);
 
 /// Fixes poses and velocities for the substep from time to time + dt. Cannot fail.
