@@ -136,7 +136,7 @@ static firn_sim *run_contact(firn_contact contact, const balls surface[2], bool 
     scene_add(sim, &ball);
     firn_error error;
     firn_collider_def floor = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
-    floor.contact = contact;
+    floor.contact = (int)contact;
     scene_expect_ok(firn_sim_add_collider(sim, &floor, NULL, &error), &error);
     if (surface == NULL)
         add_box(sim);
