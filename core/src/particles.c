@@ -45,6 +45,9 @@ static void permute_channel(firn_particles *particles, int channel, const uint32
 void firn_particles_permute(firn_particles *particles, const uint32_t *order, size_t new_count,
                             int thread_count)
 {
+    particles->count = new_count;
+    if (new_count == 0)
+        return;
     for (int c = 0; c < particles->channel_count; c++)
         permute_channel(particles, c, order, new_count, thread_count);
     const uint8_t *from = particles->material.data;
@@ -55,7 +58,6 @@ void firn_particles_permute(firn_particles *particles, const uint32_t *order, si
 #pragma omp parallel for schedule(static) num_threads(thread_count)
     for (size_t i = 0; i < new_count; i++)
         back[i] = to[i];
-    particles->count = new_count;
 }
 
 void firn_particles_free(firn_particles *particles)

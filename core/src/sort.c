@@ -106,7 +106,11 @@ static int group_of(const sorting *s, firn_coord block, size_t p)
     return 9 * shift.x + 3 * shift.y + shift.z + STAY;
 }
 
-static uint32_t cell_along(float u) { return (uint32_t)(int32_t)floorf(u) & 3; }
+// What is no number, or too far for an integer, is going to be removed.
+static uint32_t cell_along(float u)
+{
+    return fabsf(u) < 1e9f ? (uint32_t)(int32_t)floorf(u) & 3 : 0;
+}
 
 // What a particle is sorted by: the way it goes and, above that, its cell there.
 static uint32_t code_of(const sorting *s, size_t p, int group)
