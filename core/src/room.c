@@ -29,10 +29,10 @@ void firn_room_prepare(firn_sim *sim, float dt)
     uint64_t acting = firn_colliders_acting(&sim->colliders, &moving);
     sim->surface_way = firn_colliders_way(&sim->colliders);
     sim->surface_total += sim->surface_way;
-    if (acting == sim->room_colliders)
+    size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
+    if (acting == sim->room_colliders || blocks == 0)
         return;
     sim->surface_total = sim->surface_way;
-    size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
     memset(sim->block_room.data, 0, blocks * sizeof(float));
     memset(sim->group_room.data, 0, group_count(sim) * sizeof(float));
     memset(sim->node_room.data, 0, nodes * sizeof(float));
