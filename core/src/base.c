@@ -10,7 +10,7 @@
 enum {
     ALIGNMENT = 64,
     HUGE_PAGE = 1 << 21,
-    LARGE = 1 << 22, // bytes from which huge pages are asked for
+    LARGE = 1 << 21, // bytes from which huge pages are asked for
 };
 
 // Particles are read in dozens of streams and sorted at random: with huge pages the processor finds

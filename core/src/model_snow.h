@@ -75,7 +75,7 @@ static inline firn_fx firn_snow_trisect(firn_fx x)
 /// from the trigonometric formula. The formula would lose half the digits of a close pair, and
 /// plastic flow leads right there: two singular values at the same limit. So the pair is found from
 /// what remains of the matrix when the part of the lone eigenvector is taken off.
-static inline firn_fx3 firn_snow_eigenvalues(firn_fs3 b)
+FIRN_INLINE firn_fx3 firn_snow_eigenvalues(firn_fs3 b)
 {
     firn_fx mean = (1.0f / 3.0f) * firn_fs3_trace(b);
     firn_fs3 d = firn_fs3_add_scalar(b, -mean);
@@ -260,8 +260,8 @@ static inline firn_fm3 firn_snow_hessian(firn_fs3 e, firn_snow_moduli moduli, fi
 
 /// F with its singular values clamped, as H F with H - I a function of B: exact for isotropic
 /// limits, no eigenvectors. For moderate singular values and det F > 0.
-static inline firn_fm3 firn_snow_clamp(firn_fm3 f, firn_fs3 b, firn_fx3 l,
-                                       const firn_snow_limits *limits)
+FIRN_INLINE firn_fm3 firn_snow_clamp(firn_fm3 f, firn_fs3 b, firn_fx3 l,
+                                     const firn_snow_limits *limits)
 {
     // h(s) - 1 = clamp(s) / s - 1, with one division for three; equal s give equal h to the last
     // bit.

@@ -25,21 +25,23 @@ typedef enum firn_channel {
 
 enum {
     FIRN_PADDING = 16, // readable floats past the end, for full-width loads
-    // Floats by which each channel begins later in its memory than the one before. Large arrays
-    // begin on pages, and the same particle of all channels would want the same few places of a
-    // cache.
-    FIRN_STAGGER = 32,
+    FIRN_SLOTS = FIRN_CHANNEL_MAX + 1,
     FIRN_PARTICLE_LIMIT = 1 << 30,
 };
 
+/// Channels live in slots of equal size; one slot more than there are channels is spare. Slots too
+/// small for huge pages of their own share one piece of memory.
 typedef struct firn_particles {
     firn_budget *budget;
     size_t count;
-    int channel_count; // FIRN_C without APIC, else FIRN_CHANNEL_MAX
-    firn_array channel[FIRN_CHANNEL_MAX];
-    float *at[FIRN_CHANNEL_MAX]; // where the channels begin in their memory
-    firn_array material;         // uint8
-    firn_array scratch;          // one spare channel
+    int channel_count;            // FIRN_C without APIC, else FIRN_CHANNEL_MAX
+    float *at[FIRN_CHANNEL_MAX];  // where the channels are
+    float *spare;                 // room for one more
+    firn_array shared;            // the memory of all slots, or
+    firn_array apart[FIRN_SLOTS]; // that of each
+    size_t shared_size;           // particles that fit in a shared slot
+    uint8_t slot[FIRN_SLOTS];     // of each channel, then the spare one
+    firn_array material;          // uint8
     uint32_t next_id;
 } firn_particles;
 
@@ -48,7 +50,8 @@ static inline float *firn_channel_of(const firn_particles *particles, int channe
     return particles->at[channel];
 }
 
-/// Makes room for count particles in every array.
+/// Makes room for count particles in every array; channel_count is known. On failure what is there
+/// stays.
 firn_result firn_particles_reserve(firn_particles *particles, size_t count, firn_error *error);
 
 /// Reorders all arrays: particle i becomes the one that was at order[i]; count becomes new_count.

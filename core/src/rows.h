@@ -29,7 +29,7 @@ FIRN_INLINE firn_fx fx_fma(firn_fx a, firn_fx b, firn_fx c)
 
 FIRN_INLINE firn_row row_load(const float *p, int order)
 {
-    firn_row r;
+    firn_row r = {{{0}}};
     for (int k = 0; k < row_pieces(order); k++)
         r.piece[k] = firn_fx_load(p + k * FIRN_LANES);
     return r;
@@ -86,6 +86,12 @@ FIRN_INLINE firn_row row_scale_add(float s, firn_row a, firn_row c, int order)
     return a;
 }
 
+FIRN_INLINE void node_add(float *to, const float *from)
+{
+    typedef float node __attribute__((vector_size(16), aligned(16), may_alias));
+    *(node *)to += *(const node *)from;
+}
+
 /// The row at to += the row at from, its first order nodes; the others are not touched.
 FIRN_INLINE void row_add_first(float *to, const float *from, int order)
 {
@@ -94,8 +100,8 @@ FIRN_INLINE void row_add_first(float *to, const float *from, int order)
     __m512 sum = _mm512_add_ps(_mm512_maskz_loadu_ps(nodes, to), _mm512_loadu_ps(from));
     _mm512_mask_storeu_ps(to, nodes, sum);
 #else
-    for (int k = 0; k < 4 * order; k++)
-        to[k] += from[k];
+    for (int k = 0; k < order; k++)
+        node_add(to + 4 * k, from + 4 * k);
 #endif
 }
 

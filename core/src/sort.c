@@ -464,7 +464,7 @@ static firn_result prepare(sorting *s, firn_error *error)
     FIRN_TRY(
         firn_array_claim(budget, &grid->moves, grid->block_count + 1, sizeof(firn_moves), error));
     s->moves = grid->moves.data;
-    s->codes = s->particles->scratch.data;
+    s->codes = (uint32_t *)s->particles->spare;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
     for (size_t b = 0; b < grid->block_count; b++)
         group_block(s, b);

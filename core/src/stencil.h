@@ -286,20 +286,19 @@ FIRN_INLINE void scatter_group(float *tile, const firn_stencils *st, const firn_
                                int n, int order, firn_scatter what)
 {
     firn_run run;
-    run_begin(&run, tile + st->base[0], order);
-    for (int l = 0; l < n; l++) {
-        if (tile + st->base[l] != run.at) {
-            run_end(&run, order);
-            run_begin(&run, tile + st->base[l], order);
-        }
-        if (what == SCATTER_MOMENTS)
-            scatter_moments(&run, st, l, order, columns);
-        else if (what == SCATTER_GRADIENTS)
-            scatter_gradients(&run, st, l, order, columns);
-        else
-            scatter_values(&run, st, l, order, columns);
+    for (int l = 0; l < n;) {
+        int32_t cell = st->base[l];
+        run_begin(&run, tile + cell, order);
+        do {
+            if (what == SCATTER_MOMENTS)
+                scatter_moments(&run, st, l, order, columns);
+            else if (what == SCATTER_GRADIENTS)
+                scatter_gradients(&run, st, l, order, columns);
+            else
+                scatter_values(&run, st, l, order, columns);
+        } while (++l < n && ROWS_IN_REGISTERS && st->base[l] == cell);
+        run_end(&run, order);
     }
-    run_end(&run, order);
 }
 
 /// Lanes without a particle read nothing: what they hold must not slow the others down.
@@ -310,42 +309,45 @@ FIRN_INLINE void clear_tail(firn_lines *lines, int n)
             memset(lines->node[c][l], 0, sizeof lines->node[c][l]);
 }
 
+// One particle, from the rows of its cell.
+FIRN_INLINE void gather_rows(const firn_row rows[], const firn_stencils *st, int l, int order,
+                             firn_slopes slopes, firn_lines *lines)
+{
+    // Of moments about the first node, its own are zero.
+    bool moments = slopes == FIRN_SLOPES_MOMENTS;
+    firn_row p = row_zero(order), x = p, y = p;
+    for (int i = 0; i < order; i++) {
+        firn_row straight = row_zero(order), across = straight;
+        for (int j = 0; j < order; j++) {
+            firn_row row = rows[order * i + j];
+            straight = row_scale_add(st->w[1][j][l], row, straight, order);
+            if (!moments || j > 0)
+                across = row_scale_add(st->s[1][j][l], row, across, order);
+        }
+        p = row_scale_add(st->w[0][i][l], straight, p, order);
+        y = row_scale_add(st->w[0][i][l], across, y, order);
+        if (!moments || i > 0)
+            x = row_scale_add(st->s[0][i][l], straight, x, order);
+    }
+    row_store(lines->node[0][l], p, order);
+    row_store(lines->node[1][l], x, order);
+    row_store(lines->node[2][l], y, order);
+}
+
 /// Reads the node field of a tile at the first n particles.
 FIRN_INLINE void gather_group(const float *tile, const firn_stencils *st, int n, int order,
                               firn_slopes slopes, firn_lines *lines)
 {
     clear_tail(lines, n);
-    // Of moments about the first node, its own are zero.
-    bool moments = slopes == FIRN_SLOPES_MOMENTS, hold = ROWS_IN_REGISTERS && order == 3;
-    firn_row rows[STENCIL_ROWS];
-    const float *held = tile + st->base[0];
-    for (int r = 0; hold && r < order * order; r++)
-        rows[r] = row_load(row_in(held, order, r), order);
-    for (int l = 0; l < n; l++) {
-        const float *at = tile + st->base[l];
-        if (hold && at != held) {
-            held = at;
-            for (int r = 0; r < order * order; r++)
-                rows[r] = row_load(row_in(held, order, r), order);
-        }
-        firn_row p = row_zero(order), x = p, y = p;
-        for (int i = 0; i < order; i++) {
-            firn_row straight = row_zero(order), across = straight;
-            for (int j = 0; j < order; j++) {
-                firn_row row = hold ? rows[order * i + j]
-                                    : row_load(at + i * TILE_PLANE + j * TILE_ROW, order);
-                straight = row_scale_add(st->w[1][j][l], row, straight, order);
-                if (!moments || j > 0)
-                    across = row_scale_add(st->s[1][j][l], row, across, order);
-            }
-            p = row_scale_add(st->w[0][i][l], straight, p, order);
-            y = row_scale_add(st->w[0][i][l], across, y, order);
-            if (!moments || i > 0)
-                x = row_scale_add(st->s[0][i][l], straight, x, order);
-        }
-        row_store(lines->node[0][l], p, order);
-        row_store(lines->node[1][l], x, order);
-        row_store(lines->node[2][l], y, order);
+    bool hold = ROWS_IN_REGISTERS && order == 3;
+    for (int l = 0; l < n;) {
+        int32_t cell = st->base[l];
+        firn_row rows[STENCIL_ROWS];
+        for (int r = 0; r < order * order; r++)
+            rows[r] = row_load(row_in(tile + cell, order, r), order);
+        do
+            gather_rows(rows, st, l, order, slopes, lines);
+        while (++l < n && hold && st->base[l] == cell);
     }
 }
 

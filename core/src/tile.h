@@ -101,12 +101,6 @@ static inline void tile_load(const firn_grid *grid, firn_node_field field, const
     }
 }
 
-FIRN_INLINE void node_add(float *to, const float *from)
-{
-    typedef float node __attribute__((vector_size(16), aligned(16), may_alias));
-    *(node *)to += *(const node *)from;
-}
-
 FIRN_INLINE void part_add(const firn_tile_part *part, const float *tile, int order)
 {
     for (int x = part->x0; x < part->x1; x++) {

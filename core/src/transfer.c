@@ -27,7 +27,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
     pass.group_room = sim->group_room.data;
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
         pass.cache[c] = sim->cache[c].data;
-    pass.cache[FIRN_CACHE_OWN] = sim->particles.scratch.data;
+    pass.cache[FIRN_CACHE_OWN] = sim->particles.spare;
     pass.cache[FIRN_CACHE_OWN + 1] = sim->grid.destination.data;
     pass.cache[FIRN_CACHE_OWN + 2] = sim->grid.order_of.data;
     return pass;
