@@ -33,6 +33,7 @@ typedef struct firn_outbound {
 typedef struct firn_state {
     size_t first;
     int n;
+    firn_kinds kinds;
     firn_fx3 u, v;
     firn_fm3 f, c; // c with APIC only
     firn_fx jp, mass, volume;
@@ -45,7 +46,7 @@ FIRN_INLINE void state_harden(const firn_pass *pass, firn_state *s)
 {
     s->mass = channel_load(pass, FIRN_MASS, s->first, s->n, 0.0f);
     s->volume = channel_load(pass, FIRN_VOLUME, s->first, s->n, 0.0f);
-    s->moduli = moduli_of(pass, s->first, s->n, s->jp);
+    s->moduli = moduli_of(pass, &s->kinds, s->first, s->n, s->jp);
     s->wave2 = firn_fx_ratio((s->moduli.lambda + 2.0f * s->moduli.mu) * s->volume,
                              firn_fx_max(firn_fx_set(1e-30f), s->mass));
 }

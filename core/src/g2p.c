@@ -51,6 +51,7 @@ void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_b
         int n = group_size(block, first);
         firn_state s = {.first = first,
                         .n = n,
+                        .kinds = kinds_load(pass, first, n),
                         .u = vector_load(pass, FIRN_U, first, n),
                         .v = vector_load(pass, FIRN_V, first, n),
                         .jp = channel_load(pass, FIRN_JP, first, n, 1.0f)};
@@ -67,10 +68,9 @@ FIRN_INLINE void update_deformation(const firn_pass *pass, firn_state *s, firn_f
     const firn_materials *m = pass->materials;
     size_t first = s->first;
     int n = s->n;
-    firn_snow_limits limits = {1.0f - material_load(pass, m->compression, first, n),
-                               1.0f + material_load(pass, m->stretch, first, n),
-                               material_load(pass, m->jp_min, first, n),
-                               material_load(pass, m->jp_max, first, n)};
+    firn_snow_limits limits = {
+        1.0f - material_of(m->compression, &s->kinds), 1.0f + material_of(m->stretch, &s->kinds),
+        material_of(m->jp_min, &s->kinds), material_of(m->jp_max, &s->kinds)};
     s->f = matrix_load(pass, FIRN_F, first, n, 1.0f);
     s->jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
     firn_fm3 change = firn_fm3_mul(firn_fm3_scale(firn_fx_set(pass->dt), gradient), s->f);
@@ -180,6 +180,7 @@ static firn_block_limits block_to_particles(const firn_pass *pass, const firn_bl
         firn_state s;
         s.first = first;
         s.n = group_size(block, first);
+        s.kinds = kinds_load(pass, first, s.n);
         first += (size_t)s.n;
         particles_prefetch(pass, block, following, s.first);
         any_to_particles(pass, &s, &tiles);

@@ -7,8 +7,9 @@ void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block
     for (size_t first = block->begin; first < block->end; first += FIRN_LANES) {
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         firn_fs3 e = firn_snow_strain(matrix_load(pass, FIRN_F, first, n, 1.0f));
+        firn_kinds kinds = kinds_load(pass, first, n);
         firn_snow_moduli moduli =
-            moduli_of(pass, first, n, channel_load(pass, FIRN_JP, first, n, 1.0f));
+            moduli_of(pass, &kinds, first, n, channel_load(pass, FIRN_JP, first, n, 1.0f));
         firn_fx volume = channel_load(pass, FIRN_VOLUME, first, n, 0.0f);
         const firn_fx values[FIRN_CACHE_CHANNELS] = {
             e.xx, e.xy, e.xz, e.yy, e.yz, e.zz, volume * moduli.mu, volume * moduli.lambda};

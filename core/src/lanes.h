@@ -91,25 +91,38 @@ static inline void matrix_store(const firn_pass *pass, int channel, size_t first
         lanes_store(firn_channel_of(pass->particles, channel + i) + first, a.m[i], n);
 }
 
-/// A column of the material table for each lane.
-static inline firn_fx material_load(const firn_pass *pass, const float *column, size_t first, int n)
+/// The materials of a group.
+typedef struct firn_kinds {
+    firn_ix lane;
+    bool same; // that of the first lane for all, as nearly everywhere
+} firn_kinds;
+
+FIRN_INLINE firn_kinds kinds_load(const firn_pass *pass, size_t first, int n)
 {
+    typedef uint8_t bytes __attribute__((vector_size(FIRN_LANES), aligned(1), may_alias));
+    firn_kinds kinds = {{0}, true};
     if (pass->materials->count == 1)
-        return firn_fx_set(column[0]);
+        return kinds;
     const uint8_t *material = (const uint8_t *)pass->particles->material.data + first;
-    int32_t lanes[FIRN_LANES] = {0};
-    for (int l = 0; l < n; l++)
-        lanes[l] = material[l];
-    return firn_fx_gather(column, firn_ix_load(lanes));
+    firn_ix there = lanes_below(n);
+    kinds.lane = __builtin_convertvector(*(const bytes *)material, firn_ix) & there;
+    kinds.same = firn_ix_all((kinds.lane == material[0]) | ~there);
+    return kinds;
+}
+
+/// A column of the material table for each lane.
+FIRN_INLINE firn_fx material_of(const float *column, const firn_kinds *kinds)
+{
+    return kinds->same ? firn_fx_set(column[kinds->lane[0]]) : firn_fx_gather(column, kinds->lane);
 }
 
 /// Hardened moduli of each lane.
-static inline firn_snow_moduli moduli_of(const firn_pass *pass, size_t first, int n, firn_fx jp)
+FIRN_INLINE firn_snow_moduli moduli_of(const firn_pass *pass, const firn_kinds *kinds, size_t first,
+                                       int n, firn_fx jp)
 {
     const firn_materials *m = pass->materials;
-    firn_snow_moduli initial = {material_load(pass, m->mu, first, n),
-                                material_load(pass, m->lambda, first, n)};
-    return firn_snow_harden(initial, material_load(pass, m->hardening, first, n),
+    firn_snow_moduli initial = {material_of(m->mu, kinds), material_of(m->lambda, kinds)};
+    return firn_snow_harden(initial, material_of(m->hardening, kinds),
                             channel_load(pass, FIRN_STIFFNESS, first, n, 1.0f), jp);
 }
 

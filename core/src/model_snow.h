@@ -190,7 +190,7 @@ static inline firn_fs3 firn_snow_stress(firn_fs3 e, firn_snow_moduli moduli)
 /// transit2^-1/2 cells a second, method.md (24): all of the wanted one in soft snow, less in hard.
 static inline firn_fx firn_snow_damping(firn_fx wanted, firn_fx transit2, float dt)
 {
-    firn_fx most = FIRN_SNOW_DAMPING_SHARE * (transit2 / dt - dt);
+    firn_fx most = FIRN_SNOW_DAMPING_SHARE * (transit2 * (1.0f / dt) - dt);
     return firn_fx_clamp(wanted, firn_fx_set(0.0f), firn_fx_max(firn_fx_set(0.0f), most));
 }
 

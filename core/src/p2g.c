@@ -7,8 +7,8 @@ FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, const firn_state *s)
     float h = pass->grid->cell_size;
     firn_fx transit2 =
         firn_fx_ratio(firn_fx_set(h * h), firn_fx_max(firn_fx_set(1e-30f), s->wave2));
-    firn_fx time = firn_snow_damping(material_load(pass, pass->materials->damping, s->first, s->n),
-                                     transit2, pass->dt);
+    firn_fx time =
+        firn_snow_damping(material_of(pass->materials->damping, &s->kinds), transit2, pass->dt);
     return firn_snow_viscous_stress(&s->c, s->moduli, time);
 }
 
@@ -131,6 +131,7 @@ static firn_state state_load(const firn_pass *pass, size_t first, int n)
 {
     firn_state s = {.first = first,
                     .n = n,
+                    .kinds = kinds_load(pass, first, n),
                     .u = vector_load(pass, FIRN_U, first, n),
                     .v = vector_load(pass, FIRN_V, first, n),
                     .f = matrix_load(pass, FIRN_F, first, n, 1.0f),

@@ -314,20 +314,20 @@ FIRN_INLINE void gather_rows(const firn_row rows[], const firn_stencils *st, int
                              firn_slopes slopes, firn_lines *lines)
 {
     // Of moments about the first node, its own are zero.
-    bool moments = slopes == FIRN_SLOPES_MOMENTS;
+    const int first = slopes == FIRN_SLOPES_MOMENTS ? 1 : 0;
     firn_row p = row_zero(order), x = p, y = p;
     for (int i = 0; i < order; i++) {
-        firn_row straight = row_zero(order), across = straight;
+        firn_row straight = p, across = p;
         for (int j = 0; j < order; j++) {
             firn_row row = rows[order * i + j];
-            straight = row_scale_add(st->w[1][j][l], row, straight, order);
-            if (!moments || j > 0)
-                across = row_scale_add(st->s[1][j][l], row, across, order);
+            straight = row_sum(j == 0, st->w[1][j][l], row, straight, order);
+            if (j >= first)
+                across = row_sum(j == first, st->s[1][j][l], row, across, order);
         }
-        p = row_scale_add(st->w[0][i][l], straight, p, order);
-        y = row_scale_add(st->w[0][i][l], across, y, order);
-        if (!moments || i > 0)
-            x = row_scale_add(st->s[0][i][l], straight, x, order);
+        p = row_sum(i == 0, st->w[0][i][l], straight, p, order);
+        y = row_sum(i == 0, st->w[0][i][l], across, y, order);
+        if (i >= first)
+            x = row_sum(i == first, st->s[0][i][l], straight, x, order);
     }
     row_store(lines->node[0][l], p, order);
     row_store(lines->node[1][l], x, order);
