@@ -272,14 +272,16 @@ firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error 
 firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, firn_collider_id *id,
                                   firn_error *error)
 {
-    sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
-    return firn_colliders_add(&sim->colliders, def, id, error);
+    FIRN_TRY(firn_colliders_add(&sim->colliders, def, id, error));
+    sim->disturbed = true;
+    return FIRN_OK;
 }
 
 firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_error *error)
 {
-    sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
-    return firn_colliders_remove(&sim->colliders, id, error);
+    FIRN_TRY(firn_colliders_remove(&sim->colliders, id, error));
+    sim->disturbed = true;
+    return FIRN_OK;
 }
 
 firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id, const firn_pose_key *keys,

@@ -171,13 +171,15 @@ void firn_sleep_update(firn_sim *sim, float dt)
         changed = changed || quiet != is_quiet(sim, b);
     }
     // What a collider that came or went has held up or pressed down lies nobody knows where.
-    if (acting != sim->acting_colliders)
+    bool all = sim->disturbed || acting != sim->acting_colliders;
+    if (all)
         wake_all(sim);
-    if (changed || acting != sim->acting_colliders) {
+    if (changed || all) {
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
         sim->ahead_dt = 0.0;
         firn_room_forget(sim);
     }
     sim->acting_colliders = acting;
+    sim->disturbed = false;
 }

@@ -296,6 +296,7 @@ static firn_result take_snapshot(firn_sim *sim, firn_error *error)
     s->substep = sim->substep;
     s->time = sim->time;
     s->acting_colliders = sim->acting_colliders;
+    s->disturbed = sim->disturbed;
     return FIRN_OK;
 }
 
@@ -325,6 +326,7 @@ static void restore_snapshot(firn_sim *sim)
     sim->substep = s->substep;
     sim->time = s->time;
     sim->acting_colliders = s->acting_colliders;
+    sim->disturbed = s->disturbed;
     sim->must_sort = true;
 }
 
