@@ -4,3 +4,5 @@ foreach(part block_map radix)
 endforeach()
 # Blocks that share nodes.
 firn_core_test(test_sequence SOURCES unit/sequence.c LABELS tsan)
+# Random sequences of all that may happen to a simulation.
+firn_core_test(test_story SOURCES unit/story.c LABELS asan tsan)

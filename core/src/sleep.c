@@ -100,7 +100,7 @@ static void mark_nodes(firn_sim *sim)
 void firn_sleep_arrange(firn_sim *sim)
 {
     sim->asleep_count = 0;
-    if (!firn_sim_may_sleep(sim))
+    if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
         return;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     firn_block_limits *limits = sim->limits.data;

@@ -204,6 +204,8 @@ static void empty_simulation_runs_until_snow_comes(void **state)
     (void)state;
     for (int i = 0; i < 8; i++) {
         firn_sim_def def = scene_combination(i);
+        def.thread_count = 2;
+        def.sleep_speed = 0.01f;
         firn_sim *sim = scene_create(&def);
         scene_step(sim, 0.01);
         firn_step_stats stats = firn_sim_stats(sim);
