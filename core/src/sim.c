@@ -161,7 +161,13 @@ static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *k
         double cells = x[axis] / h - shift;
         // Far beyond the domain the number only has to be harmless: the sort removes the particle.
         block[axis] = (int32_t)fmin(fmax(floor(0.25 * cells), -1e6), 1e6);
-        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = (float)(cells - 4.0 * block[axis]);
+        float u = (float)(cells - 4.0 * block[axis]);
+        // Just below the end of a block it may round to the beginning of the next.
+        if (u == 4.0f) {
+            block[axis]++;
+            u = 0.0f;
+        }
+        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = u;
     }
     *key = firn_block_key((firn_coord){block[0], block[1], block[2]});
 }
