@@ -393,6 +393,7 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
     sim->acting_colliders = h->acting_colliders;
     sim->must_sort = true;
     sim->warm = false;
+    sim->colliders.prepared = false;
 }
 
 static firn_result load(firn_sim *sim, cursor c, firn_error *error)

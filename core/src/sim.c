@@ -293,7 +293,10 @@ firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_er
 firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id, const firn_pose_key *keys,
                                    int count, firn_error *error)
 {
-    return firn_colliders_move(&sim->colliders, id, keys, count, error);
+    FIRN_TRY(firn_colliders_move(&sim->colliders, id, keys, count, error));
+    sim->disturbed |= sim->colliders.jumped;
+    sim->colliders.jumped = false;
+    return FIRN_OK;
 }
 
 firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,

@@ -256,6 +256,13 @@ static void whatever_is_different_wakes_the_snow(void **state)
     firn_material_id reference = {1, 1};
     assert_int_equal(firn_sim_change_material(sim, reference, &softer, NULL), FIRN_OK);
     expect_awake_after_a_step(sim);
+
+    // A floor that is somewhere else from now on, without having moved there.
+    sim = slab_asleep(&ground, &id, 0);
+    firn_pose_key lower = {0.0, ground.pose};
+    lower.pose.translation.y -= 0.05f;
+    assert_int_equal(firn_sim_move_collider(sim, id, &lower, 1, NULL), FIRN_OK);
+    expect_awake_after_a_step(sim);
 }
 
 static void what_is_refused_or_the_same_does_not_wake_the_snow(void **state)
@@ -272,6 +279,9 @@ static void what_is_refused_or_the_same_does_not_wake_the_snow(void **state)
     assert_int_equal(firn_sim_add_collider(sim, &bad, NULL, NULL), FIRN_ERR_ARGUMENT);
     assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_OK);
     assert_int_equal(firn_sim_change(sim, &sim->def, NULL), FIRN_OK);
+    firn_pose_key keys[2] = {{0.0, ground.pose}, {sim->time, ground.pose}};
+    keys[0].pose.translation.y = -1.0f; // before now
+    assert_int_equal(firn_sim_move_collider(sim, id, keys, 2, NULL), FIRN_OK);
     step(sim);
     assert_int_equal(firn_sim_stats(sim).asleep, sim->particles.count);
     firn_sim_destroy(sim);
