@@ -265,6 +265,24 @@ static void whatever_is_different_wakes_the_snow(void **state)
     expect_awake_after_a_step(sim);
 }
 
+static void snow_asleep_lies_still(void **state)
+{
+    (void)state;
+    firn_collider_def ground;
+    firn_collider_id id;
+    firn_sim *sim = slab_asleep(&ground, &id, 0);
+    for (int c = 0; c < sim->particles.channel_count; c++)
+        for (size_t p = 0; p < sim->particles.count; p++)
+            if ((c >= FIRN_V && c < FIRN_V + 3) || c >= FIRN_C)
+                assert_true(scene_value(sim, c, p) == 0.0);
+    double before[3], after[3];
+    scene_position(sim, firn_grid_blocks(&sim->grid), 0, before);
+    step(sim);
+    scene_position(sim, firn_grid_blocks(&sim->grid), 0, after);
+    assert_memory_equal(before, after, sizeof before);
+    firn_sim_destroy(sim);
+}
+
 static void what_is_refused_or_the_same_does_not_wake_the_snow(void **state)
 {
     (void)state;
@@ -349,6 +367,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_of_a_source_that_moves_continues_to_the_same_bits),
         cmocka_unit_test(snow_that_nothing_holds_any_more_wakes_and_slides),
         cmocka_unit_test(whatever_is_different_wakes_the_snow),
+        cmocka_unit_test(snow_asleep_lies_still),
         cmocka_unit_test(what_is_refused_or_the_same_does_not_wake_the_snow),
         cmocka_unit_test(softer_snow_sinks),
         cmocka_unit_test(ids_of_nothing_are_refused),
