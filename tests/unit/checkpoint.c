@@ -80,6 +80,7 @@ static void particles_that_wait_for_their_block_are_saved_too(void **state)
 {
     (void)state;
     firn_sim *sim = make_run(0), *other = make_scene(0);
+    sim->def.volume = other->def.volume = FIRN_VOLUME_GRID; // which is found with the block
     scene_add_box(sim, firn_vec(-0.2f, 0.0f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
     scene_add_box(other, firn_vec(-0.2f, 0.0f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
     assert_true(sim->sorted_count < sim->particles.count);

@@ -54,6 +54,34 @@ static void retry_gives_what_a_smaller_step_gives(void **state)
     }
 }
 
+// What would wake sleeping snow is still to come when a call is undone.
+static void retry_remembers_what_wakes_snow(void **state)
+{
+    (void)state;
+    firn_sim_def def = scene_combination(0);
+    def.sleep_speed = 0.01f;
+    def.sleep_time = 0.02f;
+    def.retries = 1;
+    firn_sim *sim = scene_create(&def);
+    firn_collider_def floor = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), -0.05f);
+    floor.active_to = 1.01f;
+    assert_int_equal(firn_sim_add_collider(sim, &floor, NULL, NULL), FIRN_OK);
+    scene_add_box(sim, nowhere, 0.05f, nowhere);
+    scene_step(sim, 1.0);
+    assert_int_equal(firn_sim_stats(sim).asleep, sim->particles.count);
+    uint64_t acting = sim->acting_colliders;
+    def.gravity.y = 60.0f;
+    def.speed_limit = 1.0f;
+    assert_int_equal(firn_sim_change(sim, &def, NULL), FIRN_OK);
+    assert_int_equal(firn_sim_step(sim, 0.1, NULL), FIRN_ERR_DIVERGED);
+    assert_true(sim->disturbed && sim->acting_colliders == acting);
+    def.speed_limit = 100.0f;
+    assert_int_equal(firn_sim_change(sim, &def, NULL), FIRN_OK);
+    scene_step(sim, 0.005);
+    assert_int_equal(firn_sim_stats(sim).asleep, 0);
+    firn_sim_destroy(sim);
+}
+
 static void retry_undoes_emission(void **state)
 {
     (void)state;
@@ -179,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diverged_call_leaves_the_state_it_started_from),
         cmocka_unit_test(retry_gives_what_a_smaller_step_gives),
+        cmocka_unit_test(retry_remembers_what_wakes_snow),
         cmocka_unit_test(retry_undoes_emission),
         cmocka_unit_test(retry_brings_back_blocks_that_have_gone),
         cmocka_unit_test(retry_brings_back_particles_that_wait_for_their_block),

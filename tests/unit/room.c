@@ -130,6 +130,43 @@ static void collider_that_comes_to_rest_is_met_at_every_node(void **state)
     compare_looks(FIRN_CONTACT_SEPARATE, (visitor){.box = &stopping, .radius = 0.02f});
 }
 
+// Grains at all distances from a plate, half a cell of way in each substep. No node is inside of
+// the plate, so that only the particles meet it.
+static firn_sim *run_grains(bool forgetful)
+{
+    enum { GRAINS = 120, SUBSTEPS = 12 };
+    firn_sim_def def = firn_sim_def_default();
+    def.cell_size = 0.01f;
+    def.dt_min = def.dt_max = 1e-3f;
+    def.thread_count = 1;
+    firn_sim *sim = scene_create(&def);
+    firn_collider_def plate =
+        firn_collider_def_box(firn_vec(5.0f, 0.005f, 0.0f), firn_vec(10.0f, 0.0015f, 1.0f));
+    assert_int_equal(firn_sim_add_collider(sim, &plate, NULL, NULL), FIRN_OK);
+    firn_vec3 points[GRAINS];
+    for (int i = 0; i < GRAINS; i++)
+        points[i] = firn_vec(0.09f * (float)i, 0.007f + 0.0004f * (float)i, 0.0f);
+    firn_source_def grains = firn_source_def_points(points, GRAINS);
+    grains.velocity = firn_vec(0.0f, -4.8f, 0.0f);
+    firn_material_def soft = firn_material_def_default();
+    soft.young_modulus = 1e3f; // the substep is long
+    assert_int_equal(firn_sim_add_material(sim, &soft, &grains.material, NULL), FIRN_OK);
+    scene_add(sim, &grains);
+    contact_run run = {sim, forgetful, SUBSTEPS};
+    firn_sim_set_progress(sim, after_substep, &run);
+    assert_int_equal(firn_sim_step(sim, 1.0, NULL), FIRN_ERR_CANCELLED);
+    return sim;
+}
+
+static void grains_that_fall_fast_are_met_in_time(void **state)
+{
+    (void)state;
+    firn_sim *often = run_grains(true), *seldom = run_grains(false);
+    assert_same_particles(often, seldom);
+    firn_sim_destroy(often);
+    firn_sim_destroy(seldom);
+}
+
 static firn_sim *run_with_far_colliders(int count)
 {
     firn_sim *sim = make_ball(0.05f);
@@ -186,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks_for_contact_that_are_left_out_change_nothing),
         cmocka_unit_test(collider_that_comes_to_rest_is_met_at_every_node),
+        cmocka_unit_test(grains_that_fall_fast_are_met_in_time),
         cmocka_unit_test(colliders_far_away_change_nothing_however_many),
         cmocka_unit_test(block_that_had_to_look_goes_on_looking),
     };

@@ -25,6 +25,28 @@ static bool share_nodes(firn_coord a, firn_coord b, int order)
     return abs(a.x - b.x) <= far && abs(a.y - b.y) <= far && abs(a.z - b.z) <= far;
 }
 
+static bool waits_for(const firn_sequence *sequence, size_t b, size_t other)
+{
+    const uint32_t *begin = sequence->begin.data, *others = sequence->others.data;
+    for (uint32_t i = begin[b]; i < begin[b + 1]; i++)
+        if (others[i] == other)
+            return true;
+    return false;
+}
+
+// A block waits for all that come before it and share nodes with it, and for nobody else.
+static void check_lists(const firn_sequence *sequence, const firn_grid *grid)
+{
+    const firn_block *blocks = firn_grid_blocks(grid);
+    for (size_t a = 0; a < grid->block_count; a++)
+        for (size_t b = 0; b < grid->block_count; b++) {
+            bool before = firn_block_color(blocks[a].coord, grid->order) <
+                          firn_block_color(blocks[b].coord, grid->order);
+            bool shared = share_nodes(blocks[a].coord, blocks[b].coord, grid->order);
+            assert_int_equal(waits_for(sequence, b, a), before && shared);
+        }
+}
+
 static void check_order(const firn_grid *grid, const record *r)
 {
     const firn_block *blocks = firn_grid_blocks(grid);
@@ -52,6 +74,7 @@ static void blocks_that_share_nodes_follow_each_other(void **state)
         firn_error error;
         scene_expect_ok(firn_sim_sort(sim, &error), &error);
         assert_in_range(sim->grid.block_count, 27, 64);
+        check_lists(&sim->sequence, &sim->grid);
         for (int round = 0; round < 50; round++) {
             record r = {0}, *where = &r;
             firn_sequence_run(&sim->sequence, &sim->grid, 4,

@@ -116,6 +116,42 @@ static void shortest_substep_overrides_the_bounds(void **state)
     firn_sim_destroy(sim);
 }
 
+/// Shortens the substeps in the middle of a call.
+typedef struct shortening {
+    firn_sim *sim;
+    bool forgetful; // what the grid holds for the next substep is thrown away
+    int count;
+} shortening;
+
+static bool shorten(const firn_step_stats *stats, void *user)
+{
+    (void)stats;
+    shortening *s = user;
+    if (++s->count == 5)
+        s->sim->def.dt_min = s->sim->def.dt_max = 1e-4f;
+    if (s->forgetful)
+        s->sim->ahead_dt = 0.0;
+    return s->count < 10;
+}
+
+static void grid_for_a_longer_substep_is_filled_anew(void **state)
+{
+    (void)state;
+    uint64_t hash[2];
+    for (int forgetful = 0; forgetful < 2; forgetful++) {
+        firn_sim_def def = scene_combination(0);
+        def.dt_min = def.dt_max = 4e-4f;
+        firn_sim *sim = landing_box(def);
+        shortening s = {.sim = sim, .forgetful = forgetful == 1};
+        firn_sim_set_progress(sim, shorten, &s);
+        assert_int_equal(firn_sim_step(sim, 4.0, NULL), FIRN_ERR_CANCELLED);
+        hash[forgetful] = firn_sim_hash(sim);
+        assert_true(firn_sim_stats(sim).elastic > 0.0);
+        firn_sim_destroy(sim);
+    }
+    assert_true(hash[0] == hash[1]);
+}
+
 static void cancelled_call_leaves_the_last_finished_substep(void **state)
 {
     (void)state;
@@ -262,6 +298,7 @@ int main(void)
         cmocka_unit_test(substeps_stay_below_every_bound),
         cmocka_unit_test(packed_snow_takes_shorter_explicit_substeps),
         cmocka_unit_test(shortest_substep_overrides_the_bounds),
+        cmocka_unit_test(grid_for_a_longer_substep_is_filled_anew),
         cmocka_unit_test(cancelled_call_leaves_the_last_finished_substep),
         cmocka_unit_test(state_after_a_cancel_is_the_state_that_the_callback_saw),
         cmocka_unit_test(simulations_do_not_know_each_other),
