@@ -52,11 +52,24 @@ static void add_fading(firn_sim *sim, const balls surface[2])
     scene_expect_ok(firn_sim_deform_collider(sim, id, &from, &to, &error), &error);
 }
 
+// A plane far below that turns about a line beside the ball.
+static void add_turning_plane(firn_sim *sim)
+{
+    firn_collider_def plane = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+    firn_collider_id id;
+    assert_int_equal(firn_sim_add_collider(sim, &plane, &id, NULL), FIRN_OK);
+    firn_pose_key keys[2] = {{0.0, firn_transform_identity()}, {0.02, firn_transform_identity()}};
+    keys[0].pose.translation = keys[1].pose.translation = firn_vec(-0.3f, -0.06f, 0.0f);
+    keys[1].pose.rotation = firn_quat_turn(firn_vec(0.0f, 0.0f, 1.0f), 0.4f);
+    assert_int_equal(firn_sim_move_collider(sim, id, keys, 2, NULL), FIRN_OK);
+}
+
 // What comes along.
 typedef struct visitor {
     const box_path *box;
     const balls *surface; // two, or NULL
-    float radius;         // m, of the ball
+    bool plane;
+    float radius; // m, of the ball
 } visitor;
 
 static firn_sim *make_ball(float radius)
@@ -80,6 +93,8 @@ static firn_sim *run_contact(firn_contact contact, visitor guest, bool forgetful
     scene_expect_ok(firn_sim_add_collider(sim, &floor, NULL, &error), &error);
     if (guest.box != NULL)
         add_box(sim, guest.box);
+    if (guest.plane)
+        add_turning_plane(sim);
     if (guest.surface != NULL)
         add_fading(sim, guest.surface);
     contact_run run = {sim, forgetful, 300};
@@ -112,6 +127,7 @@ static void looks_for_contact_that_are_left_out_change_nothing(void **state)
     const box_path turning = {0.1f, 0.03f, 0.02, 1.0f};
     for (int contact = FIRN_CONTACT_SEPARATE; contact <= FIRN_CONTACT_STICKY; contact++)
         compare_looks((firn_contact)contact, (visitor){.box = &turning, .radius = 0.05f});
+    compare_looks(FIRN_CONTACT_SEPARATE, (visitor){.plane = true, .radius = 0.05f});
     firn_transform voxels = firn_transform_identity();
     voxels.scale = 0.005f;
     const firn_vec3 from = {-0.085f, 0.05f, 0.0f}, to = {-0.07f, 0.05f, 0.0f};
