@@ -52,14 +52,14 @@ static void add_fading(firn_sim *sim, const balls surface[2])
     scene_expect_ok(firn_sim_deform_collider(sim, id, &from, &to, &error), &error);
 }
 
-// A plane far below that turns about a line beside the ball.
+// A plane that turns up to the ball about a line beside it.
 static void add_turning_plane(firn_sim *sim)
 {
     firn_collider_def plane = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
     firn_collider_id id;
     assert_int_equal(firn_sim_add_collider(sim, &plane, &id, NULL), FIRN_OK);
     firn_pose_key keys[2] = {{0.0, firn_transform_identity()}, {0.02, firn_transform_identity()}};
-    keys[0].pose.translation = keys[1].pose.translation = firn_vec(-0.3f, -0.06f, 0.0f);
+    keys[0].pose.translation = keys[1].pose.translation = firn_vec(-0.3f, -0.03f, 0.0f);
     keys[1].pose.rotation = firn_quat_turn(firn_vec(0.0f, 0.0f, 1.0f), 0.4f);
     assert_int_equal(firn_sim_move_collider(sim, id, keys, 2, NULL), FIRN_OK);
 }
