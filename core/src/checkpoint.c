@@ -15,6 +15,9 @@ enum {
     CHUNKS = 64,     // that are hashed at a time
 };
 
+/// Of a header's flags.
+enum { VOLUMES_MISSING = 1, DISTURBED = 2 };
+
 static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 
 /// The first bytes; all numbers little-endian as on every machine Firn is built for.
@@ -35,7 +38,7 @@ typedef struct checkpoint_header {
     int64_t substep;
     double time;
     uint32_t next_id;
-    int32_t volumes_missing;
+    uint32_t flags; // VOLUMES_MISSING, DISTURBED
     uint64_t acting_colliders;
 } checkpoint_header;
 
@@ -97,7 +100,7 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.substep = sim->substep;
     h.time = sim->time;
     h.next_id = sim->particles.next_id;
-    h.volumes_missing = sim->volumes_missing;
+    h.flags = (sim->volumes_missing ? VOLUMES_MISSING : 0u) | (sim->disturbed ? DISTURBED : 0u);
     h.acting_colliders = sim->acting_colliders;
     h.total_size = sizeof h + body_size(&h, sim->particles.channel_count);
     return h;
@@ -385,10 +388,12 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
     sim->grid.block_count = h->block_count;
     sim->substep = h->substep;
     sim->time = h->time;
-    sim->volumes_missing = h->volumes_missing != 0;
+    sim->volumes_missing = (h->flags & VOLUMES_MISSING) != 0;
+    sim->disturbed = (h->flags & DISTURBED) != 0;
     sim->acting_colliders = h->acting_colliders;
     sim->must_sort = true;
     sim->warm = false;
+    sim->colliders.prepared = false;
 }
 
 static firn_result load(firn_sim *sim, cursor c, firn_error *error)

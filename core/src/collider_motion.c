@@ -159,3 +159,34 @@ firn_distance firn_collider_distance(const firn_collider *collider, firn_vec3 wo
         return firn_deforming_distance(collider, collider->gamma[1], world);
     return firn_rigid_distance(collider, firn_frame_to_local(&collider->end, world), 1.0f);
 }
+
+// A turning plane has no fastest point; its points this far from the pivot are counted (m). It
+// cannot be jumped over, however fast it is.
+static const float PLANE_REACH = 10.0f;
+
+float firn_collider_reach(const firn_collider *collider)
+{
+    switch (collider->def.shape) {
+    case FIRN_SHAPE_PLANE:
+        return PLANE_REACH;
+    case FIRN_SHAPE_LEVEL_SET:
+        return firn_sdf_reach(&collider->surface[0].sdf);
+    default:
+        return firn_shape_reach(&collider->def);
+    }
+}
+
+static double length3(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+double firn_collider_gap(const firn_collider *collider, const firn_pose *a, const firn_pose *b)
+{
+    double way[3], turn[3], reach = (double)firn_collider_reach(collider);
+    for (int i = 0; i < 3; i++)
+        way[i] = b->translation[i] - a->translation[i];
+    firn_pose_turn(a, b, turn);
+    bool plane = collider->def.shape == FIRN_SHAPE_PLANE;
+    double scale = plane ? 1.0 : fmax(a->scale, b->scale);
+    double growth = plane ? 0.0 : fabs(b->scale - a->scale);
+    double arm = scale * reach + fmax(0.0, (double)collider->def.offset);
+    return length3(way) + length3(turn) * arm + growth * reach;
+}

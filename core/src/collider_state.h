@@ -64,6 +64,12 @@ struct firn_collider {
     float carry;        // share of the substep in which the surface deforms
 };
 
+/// The collider in a slot, alive or not.
+static inline firn_collider *firn_collider_slot(const firn_colliders *colliders, int index)
+{
+    return (firn_collider *)colliders->slots.data + index;
+}
+
 /// Distance to a shape of its own frame, and the direction away from it, of unit length.
 firn_distance firn_shape_distance(const firn_collider_def *def, firn_vec3 point);
 
@@ -78,6 +84,10 @@ firn_pose firn_pose_from(firn_transform transform);
 firn_pose firn_pose_at(const firn_motion_key *keys, int count, double time);
 /// The rotation vector (rad) that leads from one pose to another the short way.
 void firn_pose_turn(const firn_pose *from, const firn_pose *to, double turn[3]);
+/// Farthest that a rigid collider's points are from its origin, in its own frame; of a plane, 10 m.
+float firn_collider_reach(const firn_collider *collider);
+/// How far (m) the farthest of these points goes from one pose to another.
+double firn_collider_gap(const firn_collider *collider, const firn_pose *from, const firn_pose *to);
 /// The frame of things that map places in the space of pose.
 firn_frame firn_pose_frame(const firn_pose *pose, const firn_transform *map);
 

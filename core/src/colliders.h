@@ -16,6 +16,8 @@ typedef struct firn_colliders {
     firn_array slots; // firn_collider
     int slot_count;   // used slots, live or free
     double time;      // s, end of the substep that was prepared
+    bool prepared;    // a substep was; time means something
+    bool jumped;      // one was moved to another place than that substep left it in
 } firn_colliders;
 
 enum { FIRN_NEAR_LIMIT = 64 };

@@ -8,12 +8,6 @@ static const float FLAT_GRADIENT = 0.1f;
 // Normals with a larger cosine between them count as one.
 static const float SAME_NORMAL = 0.99f;
 
-static const firn_collider *collider_at(const firn_colliders *colliders, const firn_near *near,
-                                        int i)
-{
-    return (const firn_collider *)colliders->slots.data + near->index[i];
-}
-
 // What one surface does to a velocity.
 typedef struct impact {
     firn_vec3 velocity;    // m/s, after
@@ -141,11 +135,11 @@ firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, con
     node n = {.contact = {.velocity = velocity, .state = FIRN_NODE_FREE, .outside = true}};
     int contacts = 0;
     for (int i = 0; i < near->count; i++)
-        contacts += touch(&n, collider_at(colliders, near, i), position);
+        contacts += touch(&n, firn_collider_slot(colliders, near->index[i]), position);
     // What one surface has done may lead back into another that had let go.
     if (contacts > 1)
         for (int i = 0; i < near->count; i++)
-            touch(&n, collider_at(colliders, near, i), position);
+            touch(&n, firn_collider_slot(colliders, near->index[i]), position);
     return n.contact;
 }
 
@@ -323,7 +317,7 @@ firn_particle_contact firn_colliders_touch_particle(const firn_colliders *collid
     for (int sweep = 0; changed && sweep < SWEEPS; sweep++) {
         changed = false;
         for (int i = 0; i < near->count; i++)
-            changed |= meet(collider_at(colliders, near, i), &f);
+            changed |= meet(firn_collider_slot(colliders, near->index[i]), &f);
         touched |= changed;
         changed &= near->count > 1;
     }

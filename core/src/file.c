@@ -24,15 +24,20 @@ struct firn_file_writer {
     unsigned char buffer[BUFFER_SIZE];
 };
 
+static void directory_of(const char *path, char directory[FIRN_PATH_SIZE])
+{
+    snprintf(directory, FIRN_PATH_SIZE, "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash == NULL)
+        snprintf(directory, FIRN_PATH_SIZE, ".");
+    else
+        slash[slash == directory ? 1 : 0] = '\0';
+}
+
 static unsigned long long free_bytes(const char *path)
 {
     char directory[FIRN_PATH_SIZE];
-    snprintf(directory, sizeof directory, "%s", path);
-    char *slash = strrchr(directory, '/');
-    if (slash == NULL)
-        snprintf(directory, sizeof directory, ".");
-    else
-        slash[slash == directory ? 1 : 0] = '\0';
+    directory_of(path, directory);
     struct statvfs info;
     if (statvfs(directory, &info) != 0)
         return 0;
@@ -271,12 +276,7 @@ const char *firn_file_temporary_path(const firn_file_writer *file) { return file
 static void sync_directory(const char *path)
 {
     char directory[FIRN_PATH_SIZE];
-    snprintf(directory, sizeof directory, "%s", path);
-    char *slash = strrchr(directory, '/');
-    if (slash == NULL)
-        snprintf(directory, sizeof directory, ".");
-    else
-        slash[slash == directory ? 1 : 0] = '\0';
+    directory_of(path, directory);
     int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
         return;

@@ -95,7 +95,7 @@ static firn_result index_cells(firn_budget *budget, firn_flow *flow, size_t coun
 
 static bool is_within_limit(firn_coord place)
 {
-    const int32_t limit = FIRN_COORD_LIMIT / 8;
+    const int32_t limit = FIRN_VOXEL_LIMIT / 8;
     return place.x >= -limit && place.x < limit && place.y >= -limit && place.y < limit &&
            place.z >= -limit && place.z < limit;
 }

@@ -154,8 +154,8 @@ static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
             contacts[4 * n + 3] = (float)contact.state;
         }
     }
-    if (near.still)
-        *open = known;
+    // What moves may come to rest where a node was open.
+    *open = near.still ? known : 0;
 }
 
 // Nodes that sleeping snow holds stand still.

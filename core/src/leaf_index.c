@@ -19,8 +19,8 @@ firn_result firn_leaf_index_claim(firn_budget *budget, firn_leaf_index *index, s
     index->mask = (uint32_t)(capacity - 1);
     index->count = 0;
     memset(index->has_level, 0, sizeof index->has_level);
-    index->lower = (firn_coord){FIRN_COORD_LIMIT, FIRN_COORD_LIMIT, FIRN_COORD_LIMIT};
-    index->upper = (firn_coord){-FIRN_COORD_LIMIT, -FIRN_COORD_LIMIT, -FIRN_COORD_LIMIT};
+    index->lower = (firn_coord){FIRN_VOXEL_LIMIT, FIRN_VOXEL_LIMIT, FIRN_VOXEL_LIMIT};
+    index->upper = (firn_coord){-FIRN_VOXEL_LIMIT, -FIRN_VOXEL_LIMIT, -FIRN_VOXEL_LIMIT};
     return FIRN_OK;
 }
 
@@ -36,12 +36,12 @@ firn_result firn_leaf_index_insert(firn_leaf_index *index, firn_coord origin, in
             error, FIRN_ERR_ARGUMENT,
             "a grid's leaf or tile at (%d, %d, %d) is not at a multiple of its edge %d", origin.x,
             origin.y, origin.z, edge);
-    if (origin.x < -FIRN_COORD_LIMIT || origin.y < -FIRN_COORD_LIMIT ||
-        origin.z < -FIRN_COORD_LIMIT || origin.x >= FIRN_COORD_LIMIT ||
-        origin.y >= FIRN_COORD_LIMIT || origin.z >= FIRN_COORD_LIMIT)
+    if (origin.x < -FIRN_VOXEL_LIMIT || origin.y < -FIRN_VOXEL_LIMIT ||
+        origin.z < -FIRN_VOXEL_LIMIT || origin.x >= FIRN_VOXEL_LIMIT ||
+        origin.y >= FIRN_VOXEL_LIMIT || origin.z >= FIRN_VOXEL_LIMIT)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "a grid's leaf or tile at (%d, %d, %d) is more than %d voxels away",
-                         origin.x, origin.y, origin.z, FIRN_COORD_LIMIT);
+                         origin.x, origin.y, origin.z, FIRN_VOXEL_LIMIT);
     value.cell = firn_cell_of(origin, level);
     value.level = level;
     firn_leaf_entry *slot = firn_leaf_slot(index, value.cell, level);

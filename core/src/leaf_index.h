@@ -27,7 +27,7 @@ typedef struct firn_leaf_entry {
 enum { FIRN_LEAF_EMPTY = -1 };
 
 // Voxels beyond are out of reach; sums of coordinates cannot overflow.
-enum { FIRN_COORD_LIMIT = 1 << 30 };
+enum { FIRN_VOXEL_LIMIT = 1 << 30 };
 
 static inline int firn_level_shift(int level) { return level == 0 ? 3 : level == 1 ? 7 : 12; }
 

@@ -20,7 +20,7 @@ firn_result firn_room_reserve(firn_sim *sim, firn_error *error)
     return firn_array_claim(budget, &sim->open_nodes, nodes, sizeof(uint64_t), error);
 }
 
-void firn_room_forget(firn_sim *sim) { sim->room_colliders = FIRN_COLLIDERS_CHANGED; }
+void firn_room_forget(firn_sim *sim) { sim->rooms_known = false; }
 
 void firn_room_prepare(firn_sim *sim, float dt)
 {
@@ -30,7 +30,7 @@ void firn_room_prepare(firn_sim *sim, float dt)
     sim->surface_way = firn_colliders_way(&sim->colliders);
     sim->surface_total += sim->surface_way;
     size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
-    if (acting == sim->room_colliders || blocks == 0)
+    if ((sim->rooms_known && acting == sim->room_colliders) || blocks == 0)
         return;
     sim->surface_total = sim->surface_way;
     memset(sim->block_room.data, 0, blocks * sizeof(float));
@@ -38,4 +38,5 @@ void firn_room_prepare(firn_sim *sim, float dt)
     memset(sim->node_room.data, 0, nodes * sizeof(float));
     memset(sim->open_nodes.data, 0, nodes * sizeof(uint64_t));
     sim->room_colliders = acting;
+    sim->rooms_known = true;
 }

@@ -51,7 +51,7 @@ static uint32_t list_others(const firn_sequence *sequence, const firn_grid *grid
 firn_result firn_sequence_build(firn_sequence *sequence, const firn_grid *grid, int thread_count,
                                 firn_error *error)
 {
-    if (thread_count == 1)
+    if (thread_count == 1 || grid->block_count == 0)
         return FIRN_OK;
     firn_budget *budget = grid->budget;
     size_t count = grid->block_count;

@@ -161,7 +161,13 @@ static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *k
         double cells = x[axis] / h - shift;
         // Far beyond the domain the number only has to be harmless: the sort removes the particle.
         block[axis] = (int32_t)fmin(fmax(floor(0.25 * cells), -1e6), 1e6);
-        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = (float)(cells - 4.0 * block[axis]);
+        float u = (float)(cells - 4.0 * block[axis]);
+        // Just below the end of a block it may round to the beginning of the next.
+        if (u == 4.0f) {
+            block[axis]++;
+            u = 0.0f;
+        }
+        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = u;
     }
     *key = firn_block_key((firn_coord){block[0], block[1], block[2]});
 }
@@ -272,20 +278,25 @@ firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error 
 firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, firn_collider_id *id,
                                   firn_error *error)
 {
-    sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
-    return firn_colliders_add(&sim->colliders, def, id, error);
+    FIRN_TRY(firn_colliders_add(&sim->colliders, def, id, error));
+    sim->disturbed = true;
+    return FIRN_OK;
 }
 
 firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_error *error)
 {
-    sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
-    return firn_colliders_remove(&sim->colliders, id, error);
+    FIRN_TRY(firn_colliders_remove(&sim->colliders, id, error));
+    sim->disturbed = true;
+    return FIRN_OK;
 }
 
 firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id, const firn_pose_key *keys,
                                    int count, firn_error *error)
 {
-    return firn_colliders_move(&sim->colliders, id, keys, count, error);
+    FIRN_TRY(firn_colliders_move(&sim->colliders, id, keys, count, error));
+    sim->disturbed |= sim->colliders.jumped;
+    sim->colliders.jumped = false;
+    return FIRN_OK;
 }
 
 firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,

@@ -10,7 +10,7 @@
 static void disturb(firn_sim *sim, const void *before, const void *now, size_t size)
 {
     if (memcmp(before, now, size) != 0)
-        sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
+        sim->disturbed = true;
 }
 
 firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, firn_error *error)
@@ -58,6 +58,6 @@ firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
     bool changed = false;
     FIRN_TRY(firn_colliders_change(&sim->colliders, id, def, &changed, error));
     if (changed)
-        sim->acting_colliders = FIRN_COLLIDERS_CHANGED;
+        sim->disturbed = true;
     return FIRN_OK;
 }

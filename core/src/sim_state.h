@@ -16,9 +16,6 @@
 /// that only sorting uses, one float for each particle: the sort is over when the solve begins.
 enum { FIRN_CACHE_OWN = FIRN_CACHE_CHANNELS - 3 };
 
-/// Stands in acting_colliders for a set that is not known: whatever acts next wakes all snow.
-#define FIRN_COLLIDERS_CHANGED UINT64_MAX
-
 /// Wall time is counted per stage.
 typedef enum firn_stage {
     FIRN_STAGE_SORT,
@@ -42,6 +39,7 @@ typedef struct firn_snapshot {
     int64_t substep;
     double time;
     uint64_t acting_colliders;
+    bool disturbed;
 } firn_snapshot;
 
 /// Extremes over the nodes after an update.
@@ -77,7 +75,8 @@ struct firn_sim {
     firn_array node_limits;            // firn_node_limits of each node block
     firn_array block_room, group_room; // float, see firn_pass
     firn_array node_room;              // float of each node block, like block_room
-    firn_array open_nodes;            // uint64 of each node block: nodes out of all still colliders
+    firn_array open_nodes; // uint64 of each node block: nodes out of all still colliders
+    bool rooms_known;
     uint64_t room_colliders;          // that the rooms know of, a bit for each
     float surface_way, surface_total; // m, see firn_pass
     firn_array solve_blocks;          // of each node block, what the solve knows of it
@@ -90,6 +89,7 @@ struct firn_sim {
     firn_array held;           // uint64 of each node block: its nodes that sleeping blocks touch
     size_t asleep_count;       // particles
     uint64_t acting_colliders; // in the last substep, a bit for each
+    bool disturbed;            // something else is different now: all snow wakes
 
     double time; // s
     int64_t substep;

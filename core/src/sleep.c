@@ -100,7 +100,7 @@ static void mark_nodes(firn_sim *sim)
 void firn_sleep_arrange(firn_sim *sim)
 {
     sim->asleep_count = 0;
-    if (!firn_sim_may_sleep(sim))
+    if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
         return;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     firn_block_limits *limits = sim->limits.data;
@@ -171,13 +171,15 @@ void firn_sleep_update(firn_sim *sim, float dt)
         changed = changed || quiet != is_quiet(sim, b);
     }
     // What a collider that came or went has held up or pressed down lies nobody knows where.
-    if (acting != sim->acting_colliders)
+    bool all = sim->disturbed || acting != sim->acting_colliders;
+    if (all)
         wake_all(sim);
-    if (changed || acting != sim->acting_colliders) {
+    if (changed || all) {
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
         sim->ahead_dt = 0.0;
         firn_room_forget(sim);
     }
     sim->acting_colliders = acting;
+    sim->disturbed = false;
 }

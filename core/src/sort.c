@@ -7,192 +7,35 @@
 #include "grid.h"
 
 #include "radix.h"
+#include "sorting.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-    STAY = 13,       // the way to the own block
-    FAR = FIRN_WAYS, // beyond the blocks around
-    REMOVED,
-    GROUPS,
-    GROUP_BITS = 8,
     CELLS = FIRN_BLOCK_NODES,
     FEW = 16, // particles of a block that are sorted by comparing
 };
 
-/// Where the groups of a block's particles begin in grid->order_of; behind the last, where it ends.
-typedef struct firn_moves {
-    uint32_t begin[GROUPS + 1];
-} firn_moves;
-
-typedef struct sorting {
-    firn_grid *grid;
-    firn_particles *particles;
-    const firn_bounds *bounds;
-    const uint64_t *new_keys;
-    size_t sorted_count;
-    int thread_count;
-    const float *u[3];
-    uint32_t *codes;   // of each particle
-    firn_array *final; // uint32, the particle that comes to each place
-    firn_moves *moves; // of each present block
-    const uint64_t
-        *loose; // new block << 32 | particle, for those that come from elsewhere, in order
-    size_t loose_count;
-    firn_array blocks; // the new ones
-    size_t block_count;
-} sorting;
-
-static firn_coord coord_add(firn_coord a, firn_coord b)
-{
-    return (firn_coord){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-// Whole blocks below a position in cells. The inner floor keeps a tiny negative number below zero.
-static float blocks_below(float u) { return floorf(0.25f * floorf(u)); }
-
-// The same as an integer; what is no number, or too far for one, counts as out of range.
-static int32_t whole_blocks(float u)
-{
-    return fabsf(u) < 4.0f * FIRN_COORD_LIMIT ? (int32_t)blocks_below(u) : 2 * FIRN_COORD_LIMIT;
-}
-
-static firn_coord shift_of(const sorting *s, size_t p)
-{
-    return (firn_coord){whole_blocks(s->u[0][p]), whole_blocks(s->u[1][p]),
-                        whole_blocks(s->u[2][p])};
-}
-
-static bool in_range(firn_coord c)
-{
-    int32_t limit = FIRN_COORD_LIMIT - 2;
-    return abs(c.x) < limit && abs(c.y) < limit && abs(c.z) < limit;
-}
-
-static bool in_bounds(const sorting *s, firn_coord block, const float u[3])
-{
-    double h = s->grid->cell_size, shift = firn_grid_shift(s->grid);
-    double x = h * (u[0] + 4.0 * block.x + shift);
-    double y = h * (u[1] + 4.0 * block.y + shift);
-    double z = h * (u[2] + 4.0 * block.z + shift);
-    const firn_bounds *b = s->bounds;
-    return x >= b->lower.x && y >= b->lower.y && z >= b->lower.z && x <= b->upper.x &&
-           y <= b->upper.y && z <= b->upper.z;
-}
-
-static bool particle_in_bounds(const sorting *s, firn_coord block, size_t p)
-{
-    return in_bounds(s, block, (const float[3]){s->u[0][p], s->u[1][p], s->u[2][p]});
-}
-
-// True when a block and those around it are far from all bounds, so that no particle needs a look.
-static bool block_in_bounds(const sorting *s, firn_coord block)
-{
-    firn_coord low = firn_block_next(block, 0), high = firn_block_next(block, FIRN_WAYS - 1);
-    return in_range(low) && in_range(high) &&
-           in_bounds(s, block, (const float[3]){-5.0f, -5.0f, -5.0f}) &&
-           in_bounds(s, block, (const float[3]){9.0f, 9.0f, 9.0f});
-}
-
-static int group_of(const sorting *s, firn_coord block, size_t p)
-{
-    firn_coord shift = shift_of(s, p);
-    if (!in_range(coord_add(block, shift)) || !particle_in_bounds(s, block, p))
-        return REMOVED;
-    if (abs(shift.x) > 1 || abs(shift.y) > 1 || abs(shift.z) > 1)
-        return FAR;
-    return 9 * shift.x + 3 * shift.y + shift.z + STAY;
-}
-
-// What is no number, or too far for an integer, is going to be removed.
-static uint32_t cell_along(float u)
-{
-    return fabsf(u) < 1e9f ? (uint32_t)(int32_t)floorf(u) & 3 : 0;
-}
-
-// What a particle is sorted by: the way it goes and, above that, its cell there.
-static uint32_t code_of(const sorting *s, size_t p, int group)
-{
-    uint32_t cell =
-        cell_along(s->u[0][p]) << 4 | cell_along(s->u[1][p]) << 2 | cell_along(s->u[2][p]);
-    return cell << GROUP_BITS | (uint32_t)group;
-}
-
-static uint32_t group_in(uint32_t code) { return code & ((1u << GROUP_BITS) - 1); }
-static uint32_t cell_in(uint32_t code) { return code >> GROUP_BITS; }
-
-// The codes of a block's particles if all are less than a block away from it.
-static bool find_near_codes(const sorting *s, const firn_block *block)
-{
-    const float *x = s->u[0], *y = s->u[1], *z = s->u[2];
-    bool near = true;
-    for (size_t p = block->begin; p < block->end; p++) {
-        near &= fabsf(x[p] - 2.0f) < 6.0f && fabsf(y[p] - 2.0f) < 6.0f && fabsf(z[p] - 2.0f) < 6.0f;
-        int group = 9 * ((x[p] >= 4.0f) - (x[p] < 0.0f)) + 3 * ((y[p] >= 4.0f) - (y[p] < 0.0f)) +
-                    (z[p] >= 4.0f) - (z[p] < 0.0f) + STAY;
-        s->codes[p] = code_of(s, p, group);
-    }
-    return near;
-}
-
-static void group_block(const sorting *s, size_t b)
-{
-    const firn_block *block = &firn_grid_blocks(s->grid)[b];
-    uint32_t *order = s->grid->order_of.data;
-    if (!block_in_bounds(s, block->coord) || !find_near_codes(s, block))
-        for (size_t p = block->begin; p < block->end; p++)
-            s->codes[p] = code_of(s, p, group_of(s, block->coord, p));
-    uint32_t at[GROUPS] = {0}, sum = block->begin;
-    for (size_t p = block->begin; p < block->end; p++)
-        at[group_in(s->codes[p])]++;
-    for (int g = 0; g < GROUPS; g++) {
-        uint32_t here = at[g];
-        s->moves[b].begin[g] = at[g] = sum;
-        sum += here;
-    }
-    s->moves[b].begin[GROUPS] = sum;
-    for (size_t p = block->begin; p < block->end; p++)
-        order[at[group_in(s->codes[p])]++] = (uint32_t)p;
-}
-
-static uint32_t group_size(const firn_moves *moves, int group)
-{
-    return moves->begin[group + 1] - moves->begin[group];
-}
-
-static uint64_t far_key(const sorting *s, size_t b, size_t p)
-{
-    return firn_block_key(coord_add(firn_grid_blocks(s->grid)[b].coord, shift_of(s, p)));
-}
-
 // Adds the keys of the blocks that the particles of a present block go to.
-static bool add_keys_of_block(firn_block_map *map, const sorting *s, size_t b)
+static bool add_keys_of_block(firn_block_map *map, const firn_sorting *s, size_t b)
 {
     const firn_moves *moves = &s->moves[b];
     const uint32_t *order = s->grid->order_of.data;
     firn_coord coord = firn_grid_blocks(s->grid)[b].coord;
     bool fits = true;
     for (int way = 0; way < FIRN_WAYS; way++)
-        if (group_size(moves, way) > 0)
+        if (firn_group_size(moves, way) > 0)
             fits &= firn_block_map_add(map, firn_block_key(firn_block_next(coord, way)));
-    for (uint32_t i = moves->begin[FAR]; i < moves->begin[FAR + 1]; i++)
-        fits &= firn_block_map_add(map, far_key(s, b, order[i]));
+    for (uint32_t i = moves->begin[FIRN_WAY_FAR]; i < moves->begin[FIRN_WAY_FAR + 1]; i++)
+        fits &= firn_block_map_add(map, firn_sort_far_key(s, b, order[i]));
     return fits;
 }
 
-static bool new_is_in(const sorting *s, size_t i)
-{
-    firn_coord coord = firn_block_coord(s->new_keys[i]);
-    return in_range(coord) && particle_in_bounds(s, coord, s->sorted_count + i);
-}
-
-static size_t count_new(const sorting *s) { return s->particles->count - s->sorted_count; }
+static size_t count_new(const firn_sorting *s) { return s->particles->count - s->sorted_count; }
 
 static bool add_all_keys(firn_block_map *map, const void *user)
 {
-    const sorting *s = user;
+    const firn_sorting *s = user;
     size_t present = s->grid->block_count, fresh = count_new(s);
     bool fits = true;
 #pragma omp parallel num_threads(s->thread_count) reduction(&& : fits)
@@ -202,13 +45,13 @@ static bool add_all_keys(firn_block_map *map, const void *user)
             fits = fits && add_keys_of_block(map, s, b);
 #pragma omp for schedule(dynamic, 4096)
         for (size_t i = 0; i < fresh; i++)
-            fits = fits && (!new_is_in(s, i) || firn_block_map_add(map, s->new_keys[i]));
+            fits = fits && (!firn_sort_keeps_new(s, i) || firn_block_map_add(map, s->new_keys[i]));
     }
     return fits;
 }
 
 // The new blocks, each with the present ones that particles come from: near is where these are.
-static firn_result make_blocks(sorting *s, firn_error *error)
+static firn_result make_blocks(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_block_filling filling = {
@@ -235,7 +78,7 @@ static firn_result make_blocks(sorting *s, firn_error *error)
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->thread_count)
     for (size_t b = 0; b < grid->block_count; b++)
         for (int way = 0; way < FIRN_WAYS; way++)
-            if (group_size(&s->moves[b], way) > 0) {
+            if (firn_group_size(&s->moves[b], way) > 0) {
                 firn_coord to = firn_block_next(firn_grid_blocks(grid)[b].coord, way);
                 int32_t number = firn_block_map_find(&grid->map, firn_block_key(to));
                 blocks[number].near[FIRN_WAYS - 1 - way] = (int32_t)b;
@@ -243,29 +86,31 @@ static firn_result make_blocks(sorting *s, firn_error *error)
     return FIRN_OK;
 }
 
-static uint64_t loose_item(const sorting *s, uint64_t key, size_t p)
+static uint64_t loose_item(const firn_sorting *s, uint64_t key, size_t p)
 {
     return (uint64_t)firn_block_map_find(&s->grid->map, key) << 32 | (uint64_t)p;
 }
 
 // Particles that do not come from a block next to their new one, in the order of the new blocks.
-static firn_result gather_loose(sorting *s, firn_error *error)
+static firn_result gather_loose(firn_sorting *s, firn_error *error)
 {
     const uint32_t *order = s->grid->order_of.data;
     size_t far = 0, most = count_new(s), count = 0;
     for (size_t b = 0; b < s->grid->block_count; b++)
-        far += group_size(&s->moves[b], FAR);
+        far += firn_group_size(&s->moves[b], FIRN_WAY_FAR);
     FIRN_TRY(firn_array_claim(s->grid->budget, &s->grid->scratch, 2 * (far + most) + 1,
                               sizeof(uint64_t), error));
     uint64_t *items = s->grid->scratch.data;
     for (size_t b = 0; far > 0 && b < s->grid->block_count; b++)
-        for (uint32_t i = s->moves[b].begin[FAR]; i < s->moves[b].begin[FAR + 1]; i++)
-            items[count++] = loose_item(s, far_key(s, b, order[i]), order[i]);
+        for (uint32_t i = s->moves[b].begin[FIRN_WAY_FAR]; i < s->moves[b].begin[FIRN_WAY_FAR + 1];
+             i++)
+            items[count++] = loose_item(s, firn_sort_far_key(s, b, order[i]), order[i]);
     const uint64_t dropped = (uint64_t)s->block_count << 32;
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t i = 0; i < most; i++)
-        items[count + i] =
-            new_is_in(s, i) ? loose_item(s, s->new_keys[i], s->sorted_count + i) : dropped;
+        items[count + i] = firn_sort_keeps_new(s, i)
+                               ? loose_item(s, s->new_keys[i], s->sorted_count + i)
+                               : dropped;
     count += most;
     firn_bit_range bits = {32, 32 + firn_bit_count(s->block_count)};
     s->loose = firn_radix_sort(items, items + count, count, bits, s->thread_count);
@@ -274,7 +119,7 @@ static firn_result gather_loose(sorting *s, firn_error *error)
 }
 
 // The first loose item of a new block, or of the next one that has any.
-static size_t first_loose(const sorting *s, size_t block)
+static size_t first_loose(const firn_sorting *s, size_t block)
 {
     size_t low = 0, high = s->loose_count;
     while (low < high) {
@@ -288,7 +133,7 @@ static size_t first_loose(const sorting *s, size_t block)
 }
 
 // Sizes in parallel, then their sum: the particles of each block.
-static void place_blocks(sorting *s)
+static void place_blocks(firn_sorting *s)
 {
     firn_block *blocks = s->blocks.data;
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
@@ -296,7 +141,7 @@ static void place_blocks(sorting *s)
         size_t size = first_loose(s, b + 1) - first_loose(s, b);
         for (int n = 0; n < FIRN_WAYS; n++)
             if (blocks[b].near[n] >= 0)
-                size += group_size(&s->moves[blocks[b].near[n]], FIRN_WAYS - 1 - n);
+                size += firn_group_size(&s->moves[blocks[b].near[n]], FIRN_WAYS - 1 - n);
         blocks[b].end = (uint32_t)size;
     }
     uint32_t sum = 0;
@@ -315,7 +160,7 @@ typedef struct part {
 
 enum { PARTS = FIRN_WAYS + 1 };
 
-static int list_parts(const sorting *s, size_t b, part parts[PARTS])
+static int list_parts(const firn_sorting *s, size_t b, part parts[PARTS])
 {
     const firn_block *block = &((const firn_block *)s->blocks.data)[b];
     const uint32_t *order = s->grid->order_of.data;
@@ -325,7 +170,7 @@ static int list_parts(const sorting *s, size_t b, part parts[PARTS])
             continue;
         const firn_moves *moves = &s->moves[block->near[n]];
         int way = FIRN_WAYS - 1 - n;
-        parts[count++] = (part){order + moves->begin[way], 0, group_size(moves, way)};
+        parts[count++] = (part){order + moves->begin[way], 0, firn_group_size(moves, way)};
     }
     size_t first = first_loose(s, b), end = first_loose(s, b + 1);
     if (end > first)
@@ -333,29 +178,30 @@ static int list_parts(const sorting *s, size_t b, part parts[PARTS])
     return count;
 }
 
-static uint32_t particle_at(const sorting *s, const part *p, size_t i)
+static uint32_t particle_at(const firn_sorting *s, const part *p, size_t i)
 {
     return p->particles != NULL ? p->particles[i] : (uint32_t)s->loose[p->first + i];
 }
 
 // Puts particles behind those of their cells that are there; few, by comparing.
-static void insert_part(const sorting *s, const part *p, uint32_t *final, uint32_t filled)
+static void insert_part(const firn_sorting *s, const part *p, uint32_t *final, uint32_t filled)
 {
     for (size_t i = 0; i < p->count; i++) {
-        uint32_t particle = particle_at(s, p, i), cell = cell_in(s->codes[particle]), at = filled++;
-        for (; at > 0 && cell_in(s->codes[final[at - 1]]) > cell; at--)
+        uint32_t particle = particle_at(s, p, i), cell = firn_sort_cell(s->codes[particle]),
+                 at = filled++;
+        for (; at > 0 && firn_sort_cell(s->codes[final[at - 1]]) > cell; at--)
             final[at] = final[at - 1];
         final[at] = particle;
     }
 }
 
 // Many, by counting.
-static void order_many(const sorting *s, const part *parts, int count, uint32_t *final)
+static void order_many(const firn_sorting *s, const part *parts, int count, uint32_t *final)
 {
     uint32_t at[CELLS] = {0}, sum = 0;
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++)
-            at[cell_in(s->codes[particle_at(s, &parts[k], i)])]++;
+            at[firn_sort_cell(s->codes[particle_at(s, &parts[k], i)])]++;
     for (int c = 0; c < CELLS; c++) {
         uint32_t here = at[c];
         at[c] = sum;
@@ -364,16 +210,16 @@ static void order_many(const sorting *s, const part *parts, int count, uint32_t 
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++) {
             uint32_t particle = particle_at(s, &parts[k], i);
-            final[at[cell_in(s->codes[particle])]++] = particle;
+            final[at[firn_sort_cell(s->codes[particle])]++] = particle;
         }
 }
 
 // Positions in a block may drift by a cell along each axis, in either direction.
-static void find_reach(const sorting *s, firn_block *block, const uint32_t *final)
+static void find_reach(const firn_sorting *s, firn_block *block, const uint32_t *final)
 {
     uint32_t seen[3] = {0, 0, 0}; // a bit for each cell along an axis
     for (uint32_t i = 0; i < block->end - block->begin; i++) {
-        uint32_t cell = cell_in(s->codes[final[i]]);
+        uint32_t cell = firn_sort_cell(s->codes[final[i]]);
         seen[0] |= 1u << (cell >> 4);
         seen[1] |= 1u << (cell >> 2 & 3);
         seen[2] |= 1u << (cell & 3);
@@ -389,7 +235,7 @@ static void find_reach(const sorting *s, firn_block *block, const uint32_t *fina
 
 // Within a block, particles of one cell stand together. Writes the final order. A block that keeps
 // the number of its particles keeps its rest; the others were disturbed.
-static void order_block(const sorting *s, size_t b)
+static void order_block(const firn_sorting *s, size_t b)
 {
     firn_block *block = &((firn_block *)s->blocks.data)[b];
     uint32_t *final = (uint32_t *)s->final->data + block->begin;
@@ -404,13 +250,13 @@ static void order_block(const sorting *s, size_t b)
     }
     find_reach(s, block, final);
     block->rest = 0.0f;
-    if (block->near[STAY] >= 0) {
-        const firn_block *before = &firn_grid_blocks(s->grid)[block->near[STAY]];
+    if (block->near[FIRN_WAY_STAY] >= 0) {
+        const firn_block *before = &firn_grid_blocks(s->grid)[block->near[FIRN_WAY_STAY]];
         block->rest = before->end - before->begin == count ? before->rest : 0.0f;
     }
 }
 
-static void wrap_positions(const sorting *s)
+static void wrap_positions(const firn_sorting *s)
 {
     size_t count = s->particles->count;
     for (int axis = 0; axis < 3; axis++) {
@@ -418,12 +264,12 @@ static void wrap_positions(const sorting *s)
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
         for (size_t p = 0; p < count; p++)
             if (!(u[p] >= 0.0f && u[p] < 4.0f))
-                u[p] -= 4.0f * blocks_below(u[p]);
+                u[p] -= 4.0f * firn_blocks_below(u[p]);
     }
 }
 
 // From here on nothing can fail: particles and blocks take their new places.
-static void commit(sorting *s)
+static void commit(firn_sorting *s)
 {
     firn_grid *grid = s->grid;
     const firn_block *blocks = s->blocks.data;
@@ -453,7 +299,7 @@ static firn_array *final_order_of(firn_grid *grid)
 }
 
 // Everything that may fail, in scratch memory and new blocks.
-static firn_result prepare(sorting *s, firn_error *error)
+static firn_result prepare(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
@@ -467,10 +313,10 @@ static firn_result prepare(sorting *s, firn_error *error)
     s->codes = (uint32_t *)s->particles->spare;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
     for (size_t b = 0; b < grid->block_count; b++)
-        group_block(s, b);
+        firn_sort_group_block(s, b);
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t i = 0; i < fresh; i++)
-        s->codes[s->sorted_count + i] = code_of(s, s->sorted_count + i, STAY);
+        s->codes[s->sorted_count + i] = firn_sort_new_code(s, s->sorted_count + i);
     FIRN_TRY(make_blocks(s, error));
     FIRN_TRY(gather_loose(s, error));
     place_blocks(s);
@@ -494,7 +340,7 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
                            const uint64_t *new_keys, size_t sorted_count, int thread_count,
                            firn_error *error)
 {
-    sorting s = {
+    firn_sorting s = {
         .grid = grid,
         .particles = particles,
         .bounds = bounds,

@@ -37,7 +37,9 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     sim->ahead_dt = 0.0;
     FIRN_TRY(firn_grid_sort(&sim->grid, &sim->particles, &bounds, sim->new_keys.data,
                             sim->sorted_count, sim->thread_count, error));
-    firn_array_relax(&sim->budget, &sim->new_keys);
+    // A retry brings the keys of its particles back.
+    if (sim->snapshot.count == sim->snapshot.sorted_count)
+        firn_array_relax(&sim->budget, &sim->new_keys);
     sim->sorted_count = sim->particles.count;
     FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
     sim->must_sort = false;
@@ -294,6 +296,7 @@ static firn_result take_snapshot(firn_sim *sim, firn_error *error)
     s->substep = sim->substep;
     s->time = sim->time;
     s->acting_colliders = sim->acting_colliders;
+    s->disturbed = sim->disturbed;
     return FIRN_OK;
 }
 
@@ -323,6 +326,7 @@ static void restore_snapshot(firn_sim *sim)
     sim->substep = s->substep;
     sim->time = s->time;
     sim->acting_colliders = s->acting_colliders;
+    sim->disturbed = s->disturbed;
     sim->must_sort = true;
 }
 

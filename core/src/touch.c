@@ -25,10 +25,12 @@ bool FIRN_KERNEL(is_near_colliders)(const firn_pass *pass, const firn_block *blo
             firn_add(block_corner(pass, block), firn_vec(2.0f * h, 2.0f * h, 2.0f * h));
         firn_near near;
         firn_colliders_near(pass->colliders, middle, (FIRN_BLOCK_REACH + BLOCK_MARGIN) * h, &near);
-        float before = pass->surface_total - pass->surface_way;
-        *room = near.count > 0 ? FIRN_NO_ROOM : before + BLOCK_MARGIN * h;
+        float margin = BLOCK_MARGIN * h, before = pass->surface_total - pass->surface_way;
+        // Once groups have looked, they count every way from there on.
+        bool looks = near.count > 0 || !(pass->surface_way < margin);
+        *room = looks ? FIRN_NO_ROOM : before + margin;
     }
-    return *room == FIRN_NO_ROOM || !(*room > pass->surface_total);
+    return *room == FIRN_NO_ROOM;
 }
 
 /// Some of a block's particles and a sphere that holds them.

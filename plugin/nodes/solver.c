@@ -177,14 +177,19 @@ static firn_result move_collider(const firn_cook *cook, size_t index, firn_error
 }
 
 // Values with keys are those in the middle of the interval that ends with the frame.
+static firn_result apply_own_keys(const firn_cook *cook, firn_error *error)
+{
+    if (!firn_cook_is_animated(cook, ANIMATED))
+        return FIRN_OK;
+    settings now;
+    FIRN_TRY(firn_cook_evaluate(cook, cook->frame - 0.5, &now, error));
+    return firn_sim_change(((state *)cook->state)->sim, &now.def, error);
+}
+
 static firn_result apply_keys(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
-    if (firn_cook_is_animated(cook, ANIMATED)) {
-        settings now;
-        FIRN_TRY(firn_cook_evaluate(cook, cook->frame - 0.5, &now, error));
-        FIRN_TRY(firn_sim_change(own->sim, &now.def, error));
-    }
+    FIRN_TRY(apply_own_keys(cook, error));
     if (own->common.index1 > 0)
         FIRN_TRY(firn_sim_change_material(own->sim, own->common, common_material(cook), error));
     for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
@@ -209,7 +214,11 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     FIRN_TRY(add_sources(cook, error));
     FIRN_TRY(add_colliders(cook, error));
     own->frame = cook->frame;
-    return cook->restore != NULL ? firn_sim_load(own->sim, cook->restore, error) : FIRN_OK;
+    if (cook->restore == NULL)
+        return FIRN_OK;
+    // With the values of the frame that was saved, those of the next are seen to be different.
+    FIRN_TRY(apply_own_keys(cook, error));
+    return firn_sim_load(own->sim, cook->restore, error);
 }
 
 // --- Advancing it --------------------------------------------------------------------------------

@@ -452,10 +452,19 @@ class Cook(Firn):
                     kills += 1
             self.assert_same_files(self.cook("cache", "--resume"), expected, f"{kills} kills")
 
+    def assert_resumes(self, last, expected, when):
+        """A cook up to a frame and a resume from there leave the same files as one cook."""
+        shutil.rmtree(self.folder / "cache")
+        self.cook("cache", "--frames", f"1-{last}")
+        said = self.firn("resume", self.scene, "--base", self.folder / "cache")
+        self.assertIn(f"{5 - last} frame", said, when)
+        self.assert_same_files(files_of(self.folder / "cache" / "tiny" / "v1"), expected, when)
+
     def test_keys_act_and_resume_to_the_same_files(self):
         scene = json.loads(json.dumps(SCENE))
         nodes = scene["nodes"]
         nodes["ball"]["params"]["end"] = 1
+        del nodes["archive"]  # one file for all frames, which another range begins anew
         still = self.write_scene("tiny.firn", scene)
         plain = self.cook("still")["tiny_v1.0005.bgeo"]
         seen = {plain}
@@ -475,10 +484,22 @@ class Cook(Firn):
             expected = self.cook("cache")
             self.assertNotIn(expected["tiny_v1.0005.bgeo"], seen, param)
             seen.add(expected["tiny_v1.0005.bgeo"])
-            shutil.rmtree(self.folder / "cache")
-            self.cook("cache", "--frames", "1-3")
-            self.assert_same_files(self.cook("cache", "--resume"), expected, param)
+            self.assert_resumes(3, expected, param)
         self.assertEqual(still, self.scene)
+
+    def test_a_resume_wakes_the_snow_that_a_cook_wakes(self):
+        scene = json.loads(json.dumps(SCENE))
+        nodes = scene["nodes"]
+        nodes["ball"]["params"]["velocity"] = [0, 0, 0]
+        del nodes["archive"]
+        # Gravity comes to rest with the frame that a resume begins after.
+        nodes["solver"]["params"].update({
+            "sleep_speed": 1, "sleep_time": 1e-3,
+            "gravity": {"keys": [[1, [0, -9.81, 0]], [3, [0, -9, 0]]]}})
+        self.scene = self.write_scene("tiny.firn", scene)
+        expected = self.cook("cache")
+        for last in (2, 3, 4):
+            self.assert_resumes(last, expected, f"after {last}")
 
     def test_stopped_by_a_signal_a_resume_leaves_the_same_files(self):
         expected = self.cook("cache")

@@ -80,8 +80,11 @@ static void particles_that_wait_for_their_block_are_saved_too(void **state)
 {
     (void)state;
     firn_sim *sim = make_run(0), *other = make_scene(0);
+    // Volumes from the grid are found with the block.
+    sim->def.volume = FIRN_VOLUME_GRID;
     scene_add_box(sim, firn_vec(-0.2f, 0.0f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
     scene_add_box(other, firn_vec(-0.2f, 0.0f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
+    other->def.volume = FIRN_VOLUME_GRID;
     assert_true(sim->sorted_count < sim->particles.count);
     saved s = save(sim);
     firn_error error;

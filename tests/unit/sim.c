@@ -238,6 +238,8 @@ static firn_result run_everything(const firn_sim_def *def, firn_sim *sim, firn_e
 static void fail_every_allocation(int combination)
 {
     firn_sim_def def = scene_combination(combination);
+    def.thread_count = 2;
+    def.sleep_speed = 0.01f;
     for (int n = 1;; n++) {
         failing f = {.fail_at = n};
         const firn_allocator allocator = {failing_allocate, failing_release, &f};
@@ -257,6 +259,7 @@ static void fail_every_allocation(int combination)
             scene_add_box(sim, firn_vec(0.0f, 0.3f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
             scene_step(sim, 0.002);
             assert_true(sim->particles.count > 0);
+            assert_int_equal(sim->particles.count, sim->particles.next_id);
         }
         firn_sim_destroy(sim);
         assert_int_equal(f.alive, 0);

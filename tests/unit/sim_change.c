@@ -172,39 +172,136 @@ static void a_checkpoint_of_a_source_that_moves_continues_to_the_same_bits(void 
     assert_true(hash[0] == hash[1]);
 }
 
-// A slab on a floor that holds it against a slanting gravity falls asleep; without friction it
-// wakes and slides.
-static void snow_that_nothing_holds_any_more_wakes_and_slides(void **state)
+// A slab that falls asleep on a floor, which holds it against a slanting gravity, beside other
+// colliders that it never meets.
+static firn_sim *slab_asleep(firn_collider_def *ground, firn_collider_id *id, int others)
 {
-    (void)state;
     firn_sim_def def = scene_combination(0);
     def.gravity = firn_vec(2.0f, -9.6f, 0.0f);
     def.sleep_speed = 0.01f;
     def.sleep_time = 0.02f;
     firn_sim *sim = scene_create(&def);
-    firn_collider_def ground = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
-    firn_collider_id id;
-    ground.friction = 1.0f;
-    assert_int_equal(firn_sim_add_collider(sim, &ground, &id, NULL), FIRN_OK);
+    *ground = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+    ground->friction = 1.0f;
+    assert_int_equal(firn_sim_add_collider(sim, ground, id, NULL), FIRN_OK);
+    for (int i = 0; i < others; i++) {
+        firn_collider_def far =
+            firn_collider_def_sphere(firn_vec((float)(5 + i), 9.0f, 0.0f), 0.1f);
+        assert_int_equal(firn_sim_add_collider(sim, &far, NULL, NULL), FIRN_OK);
+    }
     firn_source_def slab =
         firn_source_def_box(firn_vec(0.0f, 0.03f, 0.0f), firn_vec(0.1f, 0.03f, 0.1f));
     scene_add(sim, &slab);
-    for (int frame = 0; frame < 40 && firn_sim_stats(sim).asleep == 0; frame++) {
-        assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_OK);
+    size_t count = firn_sim_particles(sim).count;
+    for (int frame = 0; frame < 40 && firn_sim_stats(sim).asleep < count; frame++) {
+        assert_int_equal(firn_sim_change_collider(sim, *id, ground, NULL), FIRN_OK);
         step(sim);
     }
-    assert_true(firn_sim_stats(sim).asleep > 0);
-    ground.friction = 0.0f;
-    assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_OK);
-    for (int frame = 0; frame < 4; frame++)
-        step(sim);
+    assert_int_equal(firn_sim_stats(sim).asleep, count);
+    return sim;
+}
+
+// Without friction it wakes and slides.
+static void snow_that_nothing_holds_any_more_wakes_and_slides(void **state)
+{
+    (void)state;
+    for (int others = 0; others < FIRN_NEAR_LIMIT; others += FIRN_NEAR_LIMIT - 1) {
+        firn_collider_def ground;
+        firn_collider_id id;
+        firn_sim *sim = slab_asleep(&ground, &id, others);
+        ground.friction = 0.0f;
+        assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_OK);
+        for (int frame = 0; frame < 4; frame++)
+            step(sim);
+        assert_int_equal(firn_sim_stats(sim).asleep, 0);
+        assert_true(firn_sim_stats(sim).max_speed > 0.8 * 4.0 * frame_time * 2.0);
+        ground.friction = -1.0f;
+        assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_ERR_ARGUMENT);
+        id.generation++;
+        ground.friction = 0.0f;
+        assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_ERR_STALE);
+        firn_sim_destroy(sim);
+    }
+}
+
+static void expect_awake_after_a_step(firn_sim *sim)
+{
+    step(sim);
     assert_int_equal(firn_sim_stats(sim).asleep, 0);
-    assert_true(firn_sim_stats(sim).max_speed > 0.8 * 4.0 * frame_time * 2.0);
-    ground.friction = -1.0f;
-    assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_ERR_ARGUMENT);
-    id.generation++;
-    ground.friction = 0.0f;
-    assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_ERR_STALE);
+    firn_sim_destroy(sim);
+}
+
+static void whatever_is_different_wakes_the_snow(void **state)
+{
+    (void)state;
+    firn_collider_def ground;
+    firn_collider_id id;
+    firn_sim *sim = slab_asleep(&ground, &id, 0);
+    assert_int_equal(firn_sim_remove_collider(sim, id, NULL), FIRN_OK);
+    expect_awake_after_a_step(sim);
+
+    sim = slab_asleep(&ground, &id, 0);
+    scene_add_floor(sim, -0.5f);
+    expect_awake_after_a_step(sim);
+
+    sim = slab_asleep(&ground, &id, 0);
+    firn_sim_def def = sim->def;
+    def.gravity.z = 1.0f;
+    assert_int_equal(firn_sim_change(sim, &def, NULL), FIRN_OK);
+    expect_awake_after_a_step(sim);
+
+    sim = slab_asleep(&ground, &id, 0);
+    firn_material_def softer = firn_material_def_default();
+    softer.young_modulus *= 0.5f;
+    firn_material_id reference = {1, 1};
+    assert_int_equal(firn_sim_change_material(sim, reference, &softer, NULL), FIRN_OK);
+    expect_awake_after_a_step(sim);
+
+    // A floor that is somewhere else from now on, without having moved there.
+    sim = slab_asleep(&ground, &id, 0);
+    firn_pose_key lower = {0.0, ground.pose};
+    lower.pose.translation.y -= 0.05f;
+    assert_int_equal(firn_sim_move_collider(sim, id, &lower, 1, NULL), FIRN_OK);
+    expect_awake_after_a_step(sim);
+}
+
+static void snow_asleep_lies_still(void **state)
+{
+    (void)state;
+    firn_collider_def ground;
+    firn_collider_id id;
+    firn_sim *sim = slab_asleep(&ground, &id, 0);
+    for (int c = 0; c < sim->particles.channel_count; c++)
+        for (size_t p = 0; p < sim->particles.count; p++)
+            if ((c >= FIRN_V && c < FIRN_V + 3) || c >= FIRN_C)
+                assert_true(scene_value(sim, c, p) == 0.0);
+    double before[3], after[3];
+    scene_position(sim, firn_grid_blocks(&sim->grid), 0, before);
+    step(sim);
+    scene_position(sim, firn_grid_blocks(&sim->grid), 0, after);
+    assert_memory_equal(before, after, sizeof before);
+    firn_sim_destroy(sim);
+}
+
+static void what_is_refused_or_the_same_does_not_wake_the_snow(void **state)
+{
+    (void)state;
+    firn_collider_def ground;
+    firn_collider_id id, stale;
+    firn_sim *sim = slab_asleep(&ground, &id, 0);
+    stale = id;
+    stale.generation++;
+    assert_int_equal(firn_sim_remove_collider(sim, stale, NULL), FIRN_ERR_STALE);
+    firn_collider_def bad = ground;
+    bad.friction = -1.0f;
+    assert_int_equal(firn_sim_add_collider(sim, &bad, NULL, NULL), FIRN_ERR_ARGUMENT);
+    assert_int_equal(firn_sim_change_collider(sim, id, &ground, NULL), FIRN_OK);
+    assert_int_equal(firn_sim_change(sim, &sim->def, NULL), FIRN_OK);
+    firn_pose_key keys[2] = {{0.0, ground.pose}, {sim->time, ground.pose}};
+    keys[0].pose.translation.y = -1.0f; // before now
+    assert_int_equal(firn_sim_move_collider(sim, id, keys, 2, NULL), FIRN_OK);
+    step(sim);
+    assert_int_equal(firn_sim_stats(sim).asleep, sim->particles.count);
     firn_sim_destroy(sim);
 }
 
@@ -269,6 +366,9 @@ int main(void)
         cmocka_unit_test(a_checkpoint_between_turns_continues_to_the_same_bits),
         cmocka_unit_test(a_checkpoint_of_a_source_that_moves_continues_to_the_same_bits),
         cmocka_unit_test(snow_that_nothing_holds_any_more_wakes_and_slides),
+        cmocka_unit_test(whatever_is_different_wakes_the_snow),
+        cmocka_unit_test(snow_asleep_lies_still),
+        cmocka_unit_test(what_is_refused_or_the_same_does_not_wake_the_snow),
         cmocka_unit_test(softer_snow_sinks),
         cmocka_unit_test(ids_of_nothing_are_refused),
     };

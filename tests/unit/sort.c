@@ -184,6 +184,28 @@ static void every_particle_is_in_its_block_and_stays_where_it_was(void **state)
     }
 }
 
+// So near below the end of its block that a float of cells rounds to it.
+static void new_particle_at_the_end_of_a_block_stays_where_it_is(void **state)
+{
+    (void)state;
+    firn_sim_def def = scene_combination(0);
+    def.cell_size = 0.02f;
+    firn_sim *sim = scene_create(&def);
+    const firn_vec3 points[] = {
+        {-0.07f, 0.0f, 0.0f}, {0.0f, -0.07f, -0.07f}, {-0.07f, -0.07f, -0.07f}};
+    add_points(sim, points, FIRN_COUNT(points));
+    sort(sim);
+    place *places = places_of(sim);
+    for (size_t i = 0; i < FIRN_COUNT(points); i++) {
+        const float wanted[3] = {points[i].x, points[i].y, points[i].z};
+        for (int axis = 0; axis < 3; axis++)
+            scene_expect_near(places[i].x[axis], (double)wanted[axis], 1e-6);
+    }
+    expect_sorted(sim);
+    free(places);
+    firn_sim_destroy(sim);
+}
+
 static void all_that_belongs_to_a_particle_moves_with_it(void **state)
 {
     (void)state;
@@ -456,6 +478,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_particle_is_in_its_block_and_stays_where_it_was),
+        cmocka_unit_test(new_particle_at_the_end_of_a_block_stays_where_it_is),
         cmocka_unit_test(all_that_belongs_to_a_particle_moves_with_it),
         cmocka_unit_test(particles_of_a_cell_keep_their_order),
         cmocka_unit_test(order_does_not_depend_on_the_threads),

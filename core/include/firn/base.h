@@ -84,7 +84,8 @@ typedef struct firn_allocator {
     void *user;
 } firn_allocator;
 
-/// Replaces the allocator; NULL brings back the built-in one.
+/// Replaces the allocator, which threads may call at the same time; NULL brings back the built-in
+/// one.
 FIRN_API void firn_set_allocator(const firn_allocator *allocator);
 
 /// 64-byte aligned memory, or NULL. firn_free accepts NULL.

@@ -82,7 +82,8 @@ FIRN_API firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_de
 FIRN_API firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id,
                                               firn_error *error);
 
-/// Rigid animation: keys with rising times, copied. Replaces earlier ones.
+/// Rigid animation: keys with rising times, copied. Replaces earlier ones, and should go on from
+/// where they have led to: a collider that jumps pushes nothing, but wakes all snow.
 FIRN_API firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id,
                                             const firn_pose_key *keys, int count,
                                             firn_error *error);
