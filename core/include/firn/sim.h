@@ -203,7 +203,7 @@ typedef struct firn_checkpoint_info {
     uint64_t checksum;
     float cell_size;                  // m
     int kernel, transfer, integrator; // as in firn_sim_def
-    int material_count, source_count; // the default material included
+    int material_count, source_count; // the default material and bonds of chunks included
 } firn_checkpoint_info;
 FIRN_API firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info,
                                           firn_error *error);
