@@ -88,41 +88,45 @@ static double distance2(const double a[3], const double b[3])
 // Puts the middle in a cube among the two nearest, nearest first.
 static void consider(const double point[3], const int64_t cube[3], uint64_t seed, middle nearest[2])
 {
-    double closest[3];
-    for (int axis = 0; axis < 3; axis++)
-        closest[axis] = fmin(fmax(point[axis], (double)cube[axis]), (double)cube[axis] + 1.0);
-    if (distance2(point, closest) >= nearest[1].distance2)
-        return;
     middle m = {.name = firn_lattice_hash(cube, seed)};
     firn_hash_offsets(m.name, m.at);
     for (int axis = 0; axis < 3; axis++)
         m.at[axis] += (double)cube[axis] + 0.5;
     m.distance2 = distance2(point, m.at);
-    if (m.distance2 >= nearest[1].distance2)
-        return;
-    bool first = m.distance2 < nearest[0].distance2;
-    nearest[1] = first ? nearest[0] : m;
-    if (first)
+    if (m.distance2 < nearest[0].distance2) {
+        nearest[1] = nearest[0];
         nearest[0] = m;
+    } else if (m.distance2 < nearest[1].distance2) {
+        nearest[1] = m;
+    }
 }
 
 double firn_piece_border(const double point[3], uint64_t seed, uint64_t *border)
 {
+    // The second nearest is less than two cubes away; most are found among the 27 around.
+    enum { REACH = 2, EDGE = 2 * REACH + 1 };
     middle nearest[2] = {{.distance2 = INFINITY}, {.distance2 = INFINITY}};
     int64_t home[3];
+    double gap2[3][EDGE]; // squares of the distances to the cubes along each axis
     *border = 0;
     for (int axis = 0; axis < 3; axis++) {
         if (!(fabs(point[axis]) < farthest))
             return INFINITY;
-        home[axis] = (int64_t)floor(point[axis]);
+        double whole = floor(point[axis]), inside = point[axis] - whole;
+        home[axis] = (int64_t)whole;
+        for (int step = -REACH; step <= REACH; step++) {
+            double gap = step > 0 ? step - inside : step < 0 ? inside - (step + 1) : 0.0;
+            gap2[axis][step + REACH] = gap * gap;
+        }
     }
-    // The second nearest is less than two cubes away; most are found among the 27 around.
-    for (int ring = 0; ring <= 2; ring++)
+    for (int ring = 0; ring <= REACH; ring++)
         for (int i = -ring; i <= ring; i++)
             for (int j = -ring; j <= ring; j++)
                 for (int k = -ring; k <= ring; k++) {
                     const int64_t cube[3] = {home[0] + i, home[1] + j, home[2] + k};
-                    if (abs(i) == ring || abs(j) == ring || abs(k) == ring)
+                    bool fresh = abs(i) == ring || abs(j) == ring || abs(k) == ring;
+                    double least2 = gap2[0][i + REACH] + gap2[1][j + REACH] + gap2[2][k + REACH];
+                    if (fresh && least2 < nearest[1].distance2)
                         consider(point, cube, seed, nearest);
                 }
     *border = scramble(nearest[0].name ^ nearest[1].name);
