@@ -1,6 +1,8 @@
 #include "noise.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 static uint64_t scramble(uint64_t bits)
 {
@@ -37,10 +39,11 @@ static double edge_gradient(uint64_t hash, const double offset[3])
 
 static double fade(double t) { return t * t * t * (t * (t * 6.0 - 15.0) + 10.0); }
 
+// Beyond this a double no longer resolves the inside of a lump.
+static const double farthest = 1e12;
+
 double firn_noise(const double point[3], uint64_t seed)
 {
-    // Beyond this a double no longer resolves the inside of a lump.
-    const double farthest = 1e12;
     // The twelve gradients reach 1.036 at most.
     const double highest = 1.04;
 
@@ -67,4 +70,66 @@ double firn_noise(const double point[3], uint64_t seed)
         sum += share * edge_gradient(firn_lattice_hash(index, seed), offset);
     }
     return sum / highest;
+}
+
+// The middle of a piece.
+typedef struct middle {
+    double at[3];
+    double distance2; // to the point that asks
+    uint64_t name;
+} middle;
+
+static double distance2(const double a[3], const double b[3])
+{
+    double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    return x * x + y * y + z * z;
+}
+
+// Puts the middle in a cube among the two nearest, nearest first.
+static void consider(const double point[3], const int64_t cube[3], uint64_t seed, middle nearest[2])
+{
+    middle m = {.name = firn_lattice_hash(cube, seed)};
+    firn_hash_offsets(m.name, m.at);
+    for (int axis = 0; axis < 3; axis++)
+        m.at[axis] += (double)cube[axis] + 0.5;
+    m.distance2 = distance2(point, m.at);
+    if (m.distance2 < nearest[0].distance2) {
+        nearest[1] = nearest[0];
+        nearest[0] = m;
+    } else if (m.distance2 < nearest[1].distance2) {
+        nearest[1] = m;
+    }
+}
+
+double firn_piece_border(const double point[3], uint64_t seed, uint64_t *border)
+{
+    // The second nearest is less than two cubes away; most are found among the 27 around.
+    enum { REACH = 2, EDGE = 2 * REACH + 1 };
+    middle nearest[2] = {{.distance2 = INFINITY}, {.distance2 = INFINITY}};
+    int64_t home[3];
+    double gap2[3][EDGE]; // squares of the distances to the cubes along each axis
+    *border = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!(fabs(point[axis]) < farthest))
+            return INFINITY;
+        double whole = floor(point[axis]), inside = point[axis] - whole;
+        home[axis] = (int64_t)whole;
+        for (int step = -REACH; step <= REACH; step++) {
+            double gap = step > 0 ? step - inside : step < 0 ? inside - (step + 1) : 0.0;
+            gap2[axis][step + REACH] = gap * gap;
+        }
+    }
+    for (int ring = 0; ring <= REACH; ring++)
+        for (int i = -ring; i <= ring; i++)
+            for (int j = -ring; j <= ring; j++)
+                for (int k = -ring; k <= ring; k++) {
+                    const int64_t cube[3] = {home[0] + i, home[1] + j, home[2] + k};
+                    bool fresh = abs(i) == ring || abs(j) == ring || abs(k) == ring;
+                    double least2 = gap2[0][i + REACH] + gap2[1][j + REACH] + gap2[2][k + REACH];
+                    if (fresh && least2 < nearest[1].distance2)
+                        consider(point, cube, seed, nearest);
+                }
+    *border = scramble(nearest[0].name ^ nearest[1].name);
+    double apart = sqrt(distance2(nearest[0].at, nearest[1].at));
+    return 0.5 * (nearest[1].distance2 - nearest[0].distance2) / apart;
 }

@@ -14,4 +14,9 @@ void firn_hash_offsets(uint64_t hash, double offsets[3]);
 /// continuous.
 double firn_noise(const double point[3], uint64_t seed);
 
+/// Space in pieces: one point is scattered in every unit cube, and all that is nearest to it is its
+/// piece (a Voronoi cell). Gives the distance to the border with the next piece and the name of
+/// that border, the same from both sides.
+double firn_piece_border(const double point[3], uint64_t seed, uint64_t *border);
+
 #endif

@@ -60,6 +60,12 @@ static uint64_t stream_seed(const firn_source_def *def, int stream)
     return (uint64_t)def->seed * STREAM_COUNT + (uint64_t)stream;
 }
 
+// Of the noise that makes chunks, counted down from the highest number.
+static uint64_t chunk_seed(const firn_source_def *def, int stream)
+{
+    return ~((uint64_t)def->seed * 4 + (uint64_t)stream);
+}
+
 static firn_result refuse_count(double count, firn_error *error)
 {
     return firn_fail(error, FIRN_ERR_ARGUMENT,
@@ -77,7 +83,8 @@ static firn_result reserve_seeds(firn_seeds *seeds, size_t count, firn_error *er
     FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->mass, count, sizeof(float), error));
     FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->volume, count, sizeof(float), error));
     FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->stiffness, count, sizeof(float), error));
-    return firn_array_reserve(seeds->budget, &seeds->jp, count, sizeof(float), error);
+    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->jp, count, sizeof(float), error));
+    return firn_array_reserve(seeds->budget, &seeds->bond, count, sizeof(uint8_t), error);
 }
 
 // Lumps belong to the snow: a continuous source carries them along.
@@ -91,6 +98,25 @@ static double noise_factor(const firn_source_def *def, float amplitude, const do
         scaled[axis] = origin[axis] / (double)def->noise_scale;
     double factor = 1.0 + (double)amplitude * firn_noise(scaled, stream_seed(def, stream));
     return fmax(factor, noise_floor);
+}
+
+// True in the sheets between chunks, one cell thick, which is as thin as a crack can be. Their
+// borders are bent by noise, and some hold, so that chunks differ in shape and size.
+static bool is_bond(const emission *e, const double origin[3])
+{
+    const double bend = 0.25, holding = 0.15;
+    const double size = (double)e->def->chunk_size;
+    if (size == 0.0)
+        return false;
+    double scaled[3], bent[3];
+    for (int axis = 0; axis < 3; axis++)
+        scaled[axis] = origin[axis] / size;
+    for (int axis = 0; axis < 3; axis++)
+        bent[axis] = scaled[axis] + bend * firn_noise(scaled, chunk_seed(e->def, 1 + axis));
+    uint64_t border;
+    double distance = size * firn_piece_border(bent, chunk_seed(e->def, 0), &border);
+    bool holds = (double)(border >> 32) < holding * 0x1p32;
+    return distance < 0.5 * (double)e->seeding->cell_size && !holds;
 }
 
 static void put_seed(const emission *e, size_t i, const seed *s)
@@ -116,6 +142,7 @@ static void put_seed(const emission *e, size_t i, const seed *s)
     ((float *)seeds->volume.data)[i] = (float)s->volume;
     ((float *)seeds->stiffness.data)[i] = (float)stiffness;
     ((float *)seeds->jp.data)[i] = (float)s->jp;
+    ((uint8_t *)seeds->bond.data)[i] = is_bond(e, lattice);
 }
 
 // Layers are made by the first filling: what streams in later all comes through the surface.
@@ -506,8 +533,8 @@ void firn_source_change(firn_source *source, const firn_source_def *def, double 
 
 static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *))
 {
-    firn_array *arrays[] = {&seeds->position, &seeds->velocity,  &seeds->mass,
-                            &seeds->volume,   &seeds->stiffness, &seeds->jp};
+    firn_array *arrays[] = {&seeds->position,  &seeds->velocity, &seeds->mass, &seeds->volume,
+                            &seeds->stiffness, &seeds->jp,       &seeds->bond};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         body(seeds->budget, arrays[i]);
     seeds->count = 0;

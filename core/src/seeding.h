@@ -25,6 +25,7 @@ typedef struct firn_seeds {
     firn_array volume;    // float, m^3; 0: to be found from the grid density
     firn_array stiffness; // float, factor on Young's modulus
     firn_array jp;        // float, plastic volume ratio
+    firn_array bond;      // uint8, 1: between two chunks
 } firn_seeds;
 
 /// A source and how far its emission has come. Arrays of points in def are owned copies.
@@ -32,6 +33,7 @@ typedef struct firn_source {
     firn_source_def def;
     uint32_t generation;
     uint8_t material; // index of def.material
+    uint8_t bond;     // index of the material between its chunks
     bool alive;
     bool started;    // the first filling is done
     double begun;    // s, simulated time of the first filling: def.start, or later if added later
@@ -53,7 +55,7 @@ typedef struct firn_seeding {
 firn_result firn_source_check(const firn_source_def *def, firn_error *error);
 
 /// Makes a source of a checked definition, with copies of its points, that is added at time.
-/// generation, material and alive are the caller's.
+/// generation, material, bond and alive are the caller's.
 firn_result firn_source_open(firn_source *source, const firn_source_def *def, double time,
                              firn_error *error);
 void firn_source_close(firn_source *source);

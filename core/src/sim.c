@@ -19,6 +19,16 @@ const char *firn_stage_name(int stage)
     return stage >= 0 && (size_t)stage < FIRN_COUNT(names) ? names[stage] : NULL;
 }
 
+// Row `to` becomes the snow of row `from` that tears earlier.
+static void put_bond(firn_materials *m, int to, const firn_bond *bond)
+{
+    float *const columns[] = {m->mu,     m->lambda, m->hardening, m->compression, m->stretch,
+                              m->jp_min, m->jp_max, m->density,   m->damping};
+    for (size_t i = 0; i < FIRN_COUNT(columns); i++)
+        columns[i][to] = columns[i][bond->of];
+    m->stretch[to] *= bond->stretch;
+}
+
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error)
 {
@@ -38,6 +48,9 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
     materials->jp_max[index] = def->jp_max;
     materials->density[index] = def->density;
     materials->damping[index] = def->damping;
+    for (int i = 0; i < materials->count; i++)
+        if (sim->bonds[i].stretch > 0.0f && sim->bonds[i].of == index)
+            put_bond(materials, i, &sim->bonds[i]);
     return FIRN_OK;
 }
 
@@ -136,16 +149,23 @@ void firn_sim_destroy(firn_sim *sim)
     firn_free(sim);
 }
 
+static firn_result check_material_count(const firn_sim *sim, firn_error *error)
+{
+    if (sim->materials.count < FIRN_MATERIAL_LIMIT)
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_ARGUMENT,
+                     "a simulation holds at most %d materials, each kind of bonds between chunks "
+                     "counted as one; use per-particle stiffness and density for finer variation",
+                     FIRN_MATERIAL_LIMIT);
+}
+
 firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def, firn_material_id *id,
                                   firn_error *error)
 {
-    if (sim->materials.count == FIRN_MATERIAL_LIMIT)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "a simulation holds at most %d materials; use per-particle stiffness and "
-                         "density for finer variation",
-                         FIRN_MATERIAL_LIMIT);
+    FIRN_TRY(check_material_count(sim, error));
     int index = sim->materials.count;
     FIRN_TRY(firn_sim_put_material(sim, index, def, error));
+    sim->bonds[index] = (firn_bond){0};
     sim->materials.count++;
     if (id != NULL)
         *id = (firn_material_id){(uint32_t)index + 1, 1};
@@ -194,9 +214,30 @@ static void append_seed(const firn_sim *sim, const firn_seeds *seeds, size_t i, 
     firn_channel_of(particles, FIRN_STIFFNESS)[p] = ((const float *)seeds->stiffness.data)[i];
 }
 
-firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t material,
-                            firn_error *error)
+// Finds the material between the chunks of a source, or adds it.
+static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *error)
 {
+    const firn_bond bond = {source->def.chunk_bond, source->material};
+    source->bond = source->material;
+    if (source->def.chunk_size == 0.0f)
+        return FIRN_OK;
+    int index = 0;
+    while (index < sim->materials.count &&
+           (sim->bonds[index].stretch != bond.stretch || sim->bonds[index].of != bond.of))
+        index++;
+    if (index == sim->materials.count) {
+        FIRN_TRY(check_material_count(sim, error));
+        sim->bonds[index] = bond;
+        put_bond(&sim->materials, index, &bond);
+        sim->materials.count++;
+    }
+    source->bond = (uint8_t)index;
+    return FIRN_OK;
+}
+
+static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_error *error)
+{
+    const firn_seeds *seeds = &sim->seeds;
     firn_particles *particles = &sim->particles;
     size_t waiting = particles->count - sim->sorted_count;
     FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
@@ -208,7 +249,8 @@ firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t mate
         append_seed(sim, seeds, i, (uint64_t *)sim->new_keys.data + waiting + i);
         size_t p = particles->count + i;
         ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
-        ((uint8_t *)particles->material.data)[p] = material;
+        ((uint8_t *)particles->material.data)[p] =
+            ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->material;
         missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
     }
     sim->volumes_missing |= missing;
@@ -229,7 +271,7 @@ firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
     };
     firn_source before = *source;
     FIRN_TRY(firn_source_emit(source, &seeding, sim->time, &sim->seeds, error));
-    firn_result result = firn_sim_append(sim, &sim->seeds, source->material, error);
+    firn_result result = append_seeds(sim, source, error);
     if (result != FIRN_OK)
         *source = before;
     firn_seeds_clear(&sim->seeds);
@@ -253,8 +295,12 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
     source.generation = 1;
     source.material = (uint8_t)(def->material.index1 > 0 ? def->material.index1 - 1 : 0);
     source.alive = true;
-    firn_result result = firn_sim_emit(sim, &source, error);
+    const int material_count = sim->materials.count;
+    firn_result result = find_bond(sim, &source, error);
+    if (result == FIRN_OK)
+        result = firn_sim_emit(sim, &source, error);
     if (result != FIRN_OK) {
+        sim->materials.count = material_count;
         firn_source_close(&source);
         return result;
     }

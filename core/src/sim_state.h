@@ -48,6 +48,12 @@ typedef struct firn_node_limits {
     bool finite;
 } firn_node_limits;
 
+/// The snow between chunks is a material that differs from another in one number.
+typedef struct firn_bond {
+    float stretch; // factor on critical_stretch; 0: the material is not of this kind
+    uint8_t of;    // index of the material of the chunks
+} firn_bond;
+
 struct firn_sim {
     firn_sim_def def;
     firn_budget budget;
@@ -66,6 +72,7 @@ struct firn_sim {
     firn_grid grid;
     firn_sequence sequence; // of its blocks
     firn_materials materials;
+    firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are the bonds of another
     firn_colliders colliders;
     firn_array sources; // firn_source
     int source_count;
@@ -174,9 +181,7 @@ void firn_sleep_update(firn_sim *sim, float dt);
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error);
 
-/// sim.c: turns seeds into particles that wait for the next sort.
-firn_result firn_sim_append(firn_sim *sim, const firn_seeds *seeds, uint8_t material,
-                            firn_error *error);
+/// sim.c: turns what a source emits into particles that wait for the next sort.
 firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
 
 /// step.c: bounds of positions in block coordinates, for sorting.

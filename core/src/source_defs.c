@@ -43,6 +43,13 @@ static const firn_param source_params[] = {
      "Depth of a layer on the side of the sky; 0: none"},
     {ROW(crust_stiffness), FIRN_FLOAT, {1}, 0.01, 100, "", "Factor on the stiffness in the crust"},
     {ROW(crust_density), FIRN_FLOAT, {1}, 0.01, 100, "", "Factor on the density in the crust"},
+    {ROW(chunk_size), FIRN_FLOAT, {0}, 0, 1e4, "m",
+     "Size of the chunks that the snow is made of. They are bound by thin sheets that tear early, "
+     "so that a blow leaves chunks with fine snow between them; four cells or more, 0: it breaks "
+     "anywhere"},
+    {ROW(chunk_bond), FIRN_FLOAT, {0.04}, 1e-3, 1, "",
+     "Factor on the critical stretch in the sheets between chunks. Lower comes apart at a touch, 1 "
+     "holds like the chunks themselves"},
 };
 // clang-format on
 

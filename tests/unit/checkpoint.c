@@ -19,6 +19,7 @@ static firn_sim *make_scene(int combination)
     scene_expect_ok(firn_sim_add_material(sim, &soft, &stream.material, &error), &error);
     stream.velocity = firn_vec(0.3f, -3.0f, 0.0f);
     stream.end = 1.0;
+    stream.chunk_size = 0.03f;
     scene_add(sim, &stream);
     scene_add_box(sim, firn_vec(0.1f, 0.0f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
     scene_add_floor(sim, -0.05f);

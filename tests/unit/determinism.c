@@ -10,6 +10,7 @@ static firn_sim *make_scene(const firn_sim_def *def)
     stream.velocity = firn_vec(-2.0f, -2.0f, 0.0f);
     stream.end = 1.0;
     stream.stiffness_noise = 0.5f;
+    stream.chunk_size = 0.04f;
     scene_add(sim, &stream);
     scene_add_floor(sim, -0.1f);
     firn_collider_def ball = firn_collider_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), 0.05f);

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -93,6 +94,96 @@ static void hash_offsets_are_even_and_independent(void **state)
     }
 }
 
+// The two points scattered nearest, by looking at all that are near enough.
+static void find_middles(const double point[3], uint64_t seed, double nearest[2][3])
+{
+    enum { REACH = 2, EDGE = 2 * REACH + 1 };
+    double least[2] = {INFINITY, INFINITY};
+    for (int i = 0; i < EDGE * EDGE * EDGE; i++) {
+        const int64_t cube[3] = {(int64_t)floor(point[0]) + i % EDGE - REACH,
+                                 (int64_t)floor(point[1]) + i / EDGE % EDGE - REACH,
+                                 (int64_t)floor(point[2]) + i / EDGE / EDGE - REACH};
+        double middle[3], square = 0.0;
+        firn_hash_offsets(firn_lattice_hash(cube, seed), middle);
+        for (int axis = 0; axis < 3; axis++) {
+            middle[axis] += (double)cube[axis] + 0.5;
+            square += (point[axis] - middle[axis]) * (point[axis] - middle[axis]);
+        }
+        for (int k = 0; k < 2; k++) {
+            if (square >= least[k])
+                continue;
+            if (k == 0) {
+                least[1] = least[0];
+                memcpy(nearest[1], nearest[0], sizeof nearest[1]);
+            }
+            least[k] = square;
+            memcpy(nearest[k], middle, sizeof middle);
+            break;
+        }
+    }
+}
+
+static void pieces_are_what_is_nearest_to_their_middles(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        const double point[3] = {0.713 * i - 900.0, 0.377 * i, -0.191 * i};
+        double middle[2][3], along[3], apart = 0.0, way = 0.0;
+        find_middles(point, 7, middle);
+        for (int axis = 0; axis < 3; axis++) {
+            along[axis] = middle[1][axis] - middle[0][axis];
+            apart += along[axis] * along[axis];
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            along[axis] /= sqrt(apart);
+            way += along[axis] * (0.5 * (middle[0][axis] + middle[1][axis]) - point[axis]);
+        }
+        uint64_t border;
+        assert_true(fabs(firn_piece_border(point, 7, &border) - way) < 1e-9);
+    }
+}
+
+// A step over a border ends as far behind it, and the border has the same name from there.
+static void a_border_has_one_name(void **state)
+{
+    (void)state;
+    int crossed = 0;
+    for (int i = 0; i < 4000; i++) {
+        const double point[3] = {0.331 * i, 0.577 * i - 400.0, 0.193 * i};
+        double middle[2][3], beyond[3], apart = 0.0;
+        uint64_t border, back;
+        double way = firn_piece_border(point, 9, &border);
+        if (way > 0.02)
+            continue;
+        find_middles(point, 9, middle);
+        for (int axis = 0; axis < 3; axis++)
+            apart += pow(middle[1][axis] - middle[0][axis], 2.0);
+        for (int axis = 0; axis < 3; axis++)
+            beyond[axis] =
+                point[axis] + 2.0 * way * (middle[1][axis] - middle[0][axis]) / sqrt(apart);
+        double other[2][3];
+        find_middles(beyond, 9, other);
+        if (memcmp(other[0], middle[1], sizeof other[0]) != 0 ||
+            memcmp(other[1], middle[0], sizeof other[1]) != 0)
+            continue; // a third piece is near
+        crossed++;
+        assert_true(fabs(firn_piece_border(beyond, 9, &back) - way) < 1e-9);
+        assert_true(back == border);
+    }
+    assert_true(crossed > 50);
+}
+
+static void pieces_survive_any_number(void **state)
+{
+    (void)state;
+    const double values[] = {-0.0, 1e-300, -1e11, 1e30, INFINITY, NAN};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const double point[3] = {values[i], 0.5, 0.5};
+        uint64_t border;
+        assert_true(firn_piece_border(point, 1, &border) >= 0.0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +192,9 @@ int main(void)
         cmocka_unit_test(another_seed_gives_unrelated_noise),
         cmocka_unit_test(noise_survives_any_number),
         cmocka_unit_test(hash_offsets_are_even_and_independent),
+        cmocka_unit_test(pieces_are_what_is_nearest_to_their_middles),
+        cmocka_unit_test(a_border_has_one_name),
+        cmocka_unit_test(pieces_survive_any_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

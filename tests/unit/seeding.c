@@ -592,6 +592,46 @@ static void noise_varies_stiffness_and_density_independently(void **state)
     finish(&s);
 }
 
+static double bond_share(float cell_size, float chunk_size, int seed, uint64_t *hash)
+{
+    scene s = scene_with_cells(cell_size);
+    firn_source_def def =
+        firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.5f, 0.5f, 0.5f));
+    def.jitter = 0.0f;
+    def.chunk_size = chunk_size;
+    def.seed = seed;
+    begin(&s, &def);
+    assert_int_equal(emit(&s, 0.0), FIRN_OK);
+    const uint8_t *bond = s.seeds.bond.data;
+    size_t bonds = 0;
+    for (size_t i = 0; i < s.seeds.count; i++) {
+        assert_true(bond[i] <= 1);
+        bonds += bond[i];
+        assert_float_equal(stiffnesses(&s)[i], 1.0f, 0.0f);
+        assert_float_equal(masses(&s)[i], masses(&s)[0], 0.0f);
+    }
+    double share = (double)bonds / (double)s.seeds.count;
+    *hash = firn_hash64(bond, s.seeds.count, 0);
+    finish(&s);
+    return share;
+}
+
+// The share of a sheet of given thickness goes with thickness and the number of sheets in a length.
+static void bonds_are_sheets_one_cell_thick_between_chunks(void **state)
+{
+    (void)state;
+    uint64_t hash[5];
+    assert_true(bond_share(0.02f, 0.0f, 0, &hash[0]) == 0.0);
+    double coarse = bond_share(0.04f, 0.25f, 0, &hash[1]);
+    double fine = bond_share(0.02f, 0.25f, 0, &hash[2]);
+    double small = bond_share(0.02f, 0.125f, 0, &hash[3]);
+    assert_true(fine > 0.1 && fine < 0.25);
+    assert_true(coarse / fine > 1.6 && coarse / fine < 2.1);
+    assert_true(small / fine > 1.6 && small / fine < 2.1);
+    (void)bond_share(0.02f, 0.25f, 1, &hash[4]);
+    assert_true(hash[4] != hash[2]);
+}
+
 static void expect_refused(const firn_source_def *def)
 {
     firn_source source;
@@ -709,7 +749,8 @@ static uint64_t hash_of_seeds(const scene *s)
         size_t size;
     } parts[] = {{&s->seeds.position, sizeof(firn_vec3)}, {&s->seeds.velocity, sizeof(firn_vec3)},
                  {&s->seeds.mass, sizeof(float)},         {&s->seeds.volume, sizeof(float)},
-                 {&s->seeds.stiffness, sizeof(float)},    {&s->seeds.jp, sizeof(float)}};
+                 {&s->seeds.stiffness, sizeof(float)},    {&s->seeds.jp, sizeof(float)},
+                 {&s->seeds.bond, sizeof(uint8_t)}};
     for (size_t i = 0; i < FIRN_COUNT(parts); i++)
         hash = firn_hash64(parts[i].array->data, s->seeds.count * parts[i].size, hash);
     return hash;
@@ -728,6 +769,7 @@ static void seeds_do_not_depend_on_the_threads(void **state)
         def.stiffness_noise = def.density_noise = 0.5f;
         def.shell_thickness = 0.05f;
         def.shell_stiffness = 3.0f;
+        def.chunk_size = 0.2f;
         def.end = 1.0;
         begin(&s, &def);
         assert_int_equal(emit(&s, 0.0), FIRN_OK);
@@ -763,6 +805,7 @@ int main(void)
         cmocka_unit_test(points_are_taken_as_they_are),
         cmocka_unit_test(shell_and_crust_are_layers_of_their_depth),
         cmocka_unit_test(noise_varies_stiffness_and_density_independently),
+        cmocka_unit_test(bonds_are_sheets_one_cell_thick_between_chunks),
         cmocka_unit_test(bad_definitions_are_refused),
         cmocka_unit_test(a_source_without_particles_or_with_too_many_is_refused_and_unchanged),
         cmocka_unit_test(running_out_of_memory_changes_nothing),

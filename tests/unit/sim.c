@@ -368,6 +368,75 @@ static void rasterized_mass_is_the_mass_of_the_snow(void **state)
     firn_sim_destroy(sim);
 }
 
+// A disk of snow that spins is pulled from all sides: bonds get more than they bear, chunks less.
+static void bonds_tear_before_chunks(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        firn_sim_def def = scene_combination(i);
+        def.gravity = firn_vec(0.0f, 0.0f, 0.0f);
+        for (int bound = 0; bound < 2; bound++) {
+            firn_sim *sim = scene_create(&def);
+            firn_source_def disk =
+                firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.12f, 0.04f, 0.12f));
+            disk.angular_velocity = firn_vec(0.0f, 8.0f, 0.0f);
+            disk.chunk_size = 0.08f;
+            disk.chunk_bond = bound ? 0.04f : 1.0f;
+            scene_add(sim, &disk);
+            scene_step(sim, 0.02);
+            firn_particle_view view = firn_sim_particles(sim);
+            double torn[2] = {0.0, 0.0}, count[2] = {0.0, 0.0};
+            for (size_t p = 0; p < view.count; p++) {
+                assert_true(view.material[p] == 0 || view.material[p] == 1);
+                torn[view.material[p]] += view.jp[p] > 1.001f ? 1.0 : 0.0;
+                count[view.material[p]]++;
+            }
+            assert_true(count[0] > 0.3 * (double)view.count && count[1] > 0.1 * (double)view.count);
+            assert_true(torn[0] < 0.1 * count[0]);
+            assert_true(bound ? torn[1] > 0.9 * count[1] : torn[1] == 0.0);
+            firn_sim_destroy(sim);
+        }
+    }
+}
+
+static void bonds_of_the_same_kind_are_one_material(void **state)
+{
+    (void)state;
+    firn_sim *sim = small_sim();
+    firn_error error;
+    firn_source_def ball = firn_source_def_sphere(firn_vec(0.0f, 1.0f, 0.0f), 0.1f);
+    ball.chunk_size = 0.08f;
+    scene_add(sim, &ball);
+    assert_int_equal(sim->materials.count, 2);
+    ball.center.x = 1.0f;
+    scene_add(sim, &ball);
+    assert_int_equal(sim->materials.count, 2);
+    ball.chunk_bond *= 2.0f;
+    scene_add(sim, &ball);
+    assert_int_equal(sim->materials.count, 3);
+
+    // A source that fails leaves none behind, and the number it would have had goes to the next.
+    ball.chunk_bond = 0.5f;
+    ball.radius = 1e-5f;
+    expect_sentence(firn_sim_add_source(sim, &ball, NULL, &error), FIRN_ERR_ARGUMENT, &error);
+    assert_int_equal(sim->materials.count, 3);
+    firn_material_def icy;
+    firn_material_id id;
+    assert_int_equal(firn_material_def_preset("icy", &icy, &error), FIRN_OK);
+    scene_expect_ok(firn_sim_add_material(sim, &icy, &id, &error), &error);
+    firn_material_def snow = firn_material_def_default();
+    scene_expect_ok(firn_sim_change_material(sim, (firn_material_id){1, 1}, &snow, &error), &error);
+    assert_float_equal(sim->materials.density[id.index1 - 1], icy.density, 0.0f);
+
+    while (sim->materials.count < 256)
+        scene_expect_ok(firn_sim_add_material(sim, &icy, &id, &error), &error);
+    ball.radius = 0.1f;
+    uint64_t before = firn_sim_hash(sim);
+    expect_sentence(firn_sim_add_source(sim, &ball, NULL, &error), FIRN_ERR_ARGUMENT, &error);
+    assert_true(firn_sim_hash(sim) == before);
+    firn_sim_destroy(sim);
+}
+
 static void stages_have_names(void **state)
 {
     (void)state;
@@ -392,6 +461,8 @@ int main(void)
         cmocka_unit_test(views_and_reads_are_those_of_the_particles),
         cmocka_unit_test(density_is_mass_over_the_volume_now),
         cmocka_unit_test(rasterized_mass_is_the_mass_of_the_snow),
+        cmocka_unit_test(bonds_tear_before_chunks),
+        cmocka_unit_test(bonds_of_the_same_kind_are_one_material),
         cmocka_unit_test(stages_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -340,6 +340,34 @@ static void softer_snow_sinks(void **state)
     assert_true(lowest[1] < lowest[0] - 1e-3);
 }
 
+// Snow whose material was changed before it moved is the snow of that material, bonds included.
+static void a_change_of_the_material_reaches_the_bonds(void **state)
+{
+    (void)state;
+    uint64_t hash[3];
+    for (int i = 0; i < 3; i++) {
+        firn_sim_def def = scene_combination(0);
+        firn_sim *sim = scene_create(&def);
+        firn_material_def other = firn_material_def_default(), snow = other;
+        other.young_modulus *= 0.3f;
+        other.critical_stretch *= 0.5f;
+        firn_source_def ball = firn_source_def_sphere(firn_vec(0.0f, 0.08f, 0.0f), 0.08f);
+        ball.velocity = firn_vec(0.0f, -2.0f, 0.0f);
+        ball.chunk_size = 0.06f;
+        assert_int_equal(firn_sim_add_material(sim, i == 1 ? &other : &snow, &ball.material, NULL),
+                         FIRN_OK);
+        scene_add(sim, &ball);
+        scene_add_floor(sim, 0.0f);
+        if (i == 0)
+            assert_int_equal(firn_sim_change_material(sim, ball.material, &other, NULL), FIRN_OK);
+        step(sim);
+        hash[i] = firn_sim_hash(sim);
+        firn_sim_destroy(sim);
+    }
+    assert_true(hash[0] == hash[1]);
+    assert_true(hash[0] != hash[2]);
+}
+
 static void ids_of_nothing_are_refused(void **state)
 {
     (void)state;
@@ -370,6 +398,7 @@ int main(void)
         cmocka_unit_test(snow_asleep_lies_still),
         cmocka_unit_test(what_is_refused_or_the_same_does_not_wake_the_snow),
         cmocka_unit_test(softer_snow_sinks),
+        cmocka_unit_test(a_change_of_the_material_reaches_the_bonds),
         cmocka_unit_test(ids_of_nothing_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,12 +158,14 @@ FIRN_API firn_step_stats firn_sim_stats(const firn_sim *sim);
 /// the simulation changes. Vectors are read with firn_sim_read.
 typedef struct firn_particle_view {
     size_t count;
-    const uint32_t *id;      // unique, never reused
-    const uint8_t *material; // index of the material, in order of addition; 0: default
-    const float *mass;       // kg
-    const float *volume;     // m^3, initial
-    const float *stiffness;  // factor on Young's modulus
-    const float *jp;         // plastic volume ratio J_P
+    const uint32_t *id; // unique, never reused
+    // Index of the material in order of addition, 0: default. The snow between the chunks of a
+    // source counts as one more, added with the source.
+    const uint8_t *material;
+    const float *mass;      // kg
+    const float *volume;    // m^3, initial
+    const float *stiffness; // factor on Young's modulus
+    const float *jp;        // plastic volume ratio J_P
 } firn_particle_view;
 FIRN_API firn_particle_view firn_sim_particles(const firn_sim *sim);
 
@@ -202,7 +204,7 @@ typedef struct firn_checkpoint_info {
     uint64_t checksum;
     float cell_size;                  // m
     int kernel, transfer, integrator; // as in firn_sim_def
-    int material_count, source_count; // the default material included
+    int material_count, source_count; // the default material and bonds of chunks included
 } firn_checkpoint_info;
 FIRN_API firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info,
                                           firn_error *error);

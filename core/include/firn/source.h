@@ -44,6 +44,8 @@ typedef struct firn_source_def {
     float crust_depth;     // m, of the layer that the sky sees; 0: none
     float crust_stiffness; // factor in the crust
     float crust_density;   // factor in the crust
+    float chunk_size;      // m, of the pieces between which the snow breaks; 0: it breaks anywhere
+    float chunk_bond;      // factor on critical_stretch in the snow between them
 
     // A region that moves: what it sweeps over until `end` becomes snow, which has `velocity`.
     firn_vec3 travel; // m, that the region has come from its place when this is taken over
