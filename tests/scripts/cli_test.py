@@ -296,6 +296,10 @@ class ExitCodes(Firn):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertRegex(done.stderr, "(?i)room|full|space")
 
+    def test_a_place_that_cannot_be_written(self):
+        self.refused(1, "part of the path is a file", "cook", self.scene, "--base", self.scene)
+        self.refused(5, "its folder is not there", "new", "wedge", "-o", "none/a.firn")
+
     def test_signals(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             base = self.folder / str(code)
@@ -494,6 +498,45 @@ class Cook(Firn):
         before = {p: p.stat().st_mtime_ns for p in (self.folder / "cache").rglob("*.bgeo")}
         self.assertIn("0 frames written", self.firn("resume", self.scene))
         self.assertEqual(before, {p: p.stat().st_mtime_ns for p in before})
+
+    def test_a_damaged_frame_is_mended_alone(self):
+        expected = self.cook("cache")
+        folder = self.folder / "cache/tiny/v1"
+        archive = folder / "archive_v1.abc"
+        before = archive.stat().st_mtime_ns
+        (folder / "tiny_v1.0003.bgeo").write_bytes(b"damaged")
+        (folder / "tiny_v1.0005.vdb").unlink()
+        self.assertIn("2 frames written", self.firn("resume", self.scene))
+        self.assertEqual(archive.stat().st_mtime_ns, before, "an archive that was whole")
+        self.assert_same_files(files_of(folder), expected, "mended")
+
+    def test_an_archive_that_was_to_grow_is_no_part_of_the_cache_until_it_has(self):
+        expected = self.cook("whole", "--frames", "1-9")
+        self.cook("cache", "--frames", "1-3")
+        process = self.start("resume", self.scene, "--frames", "1-5000")
+        self.wait_for(process, "^frame 9 ")
+        process.terminate()
+        process.communicate(timeout=30)
+        found = self.cook("cache", "--resume", "--frames", "1-9")
+        self.assertEqual(found["archive_v1.abc"], expected["archive_v1.abc"])
+
+    def test_an_input_that_was_mended_before_the_first_frame_is_no_other_cache(self):
+        mesh = self.folder / "block.obj"
+        mesh.write_text("v 0 0 z\n")
+        words = ["--set", "ball.region=mesh", "--set", "ball.file=block.obj", "--set",
+                 "ball.mesh_voxel_size=0.05", "--frames", "1-2"]
+        self.firn("cook", self.scene, *words, code=10)
+        mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+                        "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+        self.assertIn("2 frames written", self.firn("resume", self.scene, *words))
+
+    def test_a_manifest_that_cannot_be_read_is_told(self):
+        expected = self.cook("cache")
+        manifest = self.folder / "cache/tiny/v1/manifest.json"
+        manifest.write_bytes(manifest.read_bytes()[:200])
+        self.assertIn("5 frames written", self.firn("resume", self.scene))
+        self.assertRegex(self.err, r"warning: .*manifest\.json.*every frame is cooked again")
+        self.assert_same_files(files_of(manifest.parent), expected, "cooked again")
 
     def test_usr1_writes_a_checkpoint_and_goes_on(self):
         process = self.start("cook", self.scene, "--frames", "1-5000",
