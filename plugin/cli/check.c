@@ -20,7 +20,7 @@ static int print_cache(firn_graph *graph)
 static int run_check(const void *memory, const firn_words *words)
 {
     firn_graph *graph = NULL;
-    int code = firn_shot_load("check", words->words[0], memory, &graph);
+    int code = firn_shot_load("check", words->words[0], memory, &graph, NULL);
     if (code != FIRN_EXIT_OK)
         return code;
     size_t count = 0;
@@ -32,7 +32,7 @@ static int run_check(const void *memory, const firn_words *words)
                      sizeof quality);
     printf("%s: %zu nodes, frames %d to %d at %g per second, %s\n", shot->name, count, shot->first,
            shot->last, (double)shot->fps, quality);
-    code = firn_shot_check(graph);
+    code = firn_shot_check(graph, NULL);
     if (code == FIRN_EXIT_OK)
         code = print_cache(graph);
     if (code == FIRN_EXIT_OK)

@@ -157,9 +157,9 @@ static int run_estimate(const void *memory, const firn_words *words)
 {
     const request *own = memory;
     firn_graph *graph = NULL;
-    int code = firn_shot_load("estimate", words->words[0], &own->shot, &graph);
+    int code = firn_shot_load("estimate", words->words[0], &own->shot, &graph, NULL);
     if (code == FIRN_EXIT_OK)
-        code = firn_shot_check(graph);
+        code = firn_shot_check(graph, NULL);
     estimate *e = firn_alloc_zero(sizeof *e);
     if (code == FIRN_EXIT_OK && e != NULL) {
         firn_bake_def def;

@@ -73,6 +73,16 @@ static bool read_axis(firn_axis *a, const char *text)
     }
 }
 
+// Settings of the shot that the folders of variants are made of.
+static bool is_place(const char *name)
+{
+    static const char *const places[] = {"name", "base", "version", "wedge"};
+    for (size_t i = 0; i < FIRN_COUNT(places); i++)
+        if (strcmp(places[i], name) == 0)
+            return true;
+    return false;
+}
+
 static int read_plan(const request *own, firn_wedge *plan)
 {
     plan->variant_count = 1;
@@ -84,6 +94,9 @@ static int read_plan(const request *own, firn_wedge *plan)
                               "--vary takes node.param=a,b,c or node.param=from:to:count, "
                               "not '%s'",
                               own->vary.words[i]);
+        if (is_place(plan->axes[i].name))
+            return firn_usage("wedge", "%s cannot be varied: it says where the variants go",
+                              plan->axes[i].name);
         plan->axis_count++;
         plan->variant_count *= plan->axes[i].count;
         if (plan->variant_count > VARIANT_MAX)
@@ -92,27 +105,31 @@ static int read_plan(const request *own, firn_wedge *plan)
     return FIRN_EXIT_OK;
 }
 
+static firn_voice voice_of(const request *own)
+{
+    return firn_voice_choose(own->quiet != NULL, own->json != NULL);
+}
+
 // --- The variants --------------------------------------------------------------------------------
 
 static int load_variant(const request *own, const firn_wedge *plan, const char *path,
                         size_t variant, firn_graph **graph)
 {
-    int code = firn_shot_load("wedge", path, &own->shot, graph);
+    firn_error said, error;
+    int code = firn_shot_load("wedge", path, &own->shot, graph, &said);
     char text[FIRN_AXIS_NAME + FIRN_TEXT_SIZE + 2];
-    snprintf(text, sizeof text, "%zu", variant);
-    if (code == FIRN_EXIT_OK)
-        code = firn_shot_set(*graph, NULL, "wedge", text);
+    const double number[3] = {(double)variant};
+    if (code == FIRN_EXIT_OK && firn_graph_set(*graph, NULL, "wedge", number, &said) != FIRN_OK)
+        code = FIRN_EXIT_USAGE;
     for (size_t i = 0; code == FIRN_EXIT_OK && i < plan->axis_count; i++) {
-        firn_error error;
         snprintf(text, sizeof text, "%s=%s", plan->axes[i].name,
                  firn_wedge_value(plan, variant, i));
-        if (firn_graph_set_text(*graph, text, &error) == FIRN_OK)
-            continue;
-        fprintf(stderr, "firn: --vary %s: %s\n", text, error.message);
-        code = FIRN_EXIT_USAGE;
+        if (firn_graph_set_text(*graph, text, &error) != FIRN_OK)
+            code = firn_shot_refuse(&said, FIRN_EXIT_USAGE, "--vary %s: %s", text, error.message);
     }
     if (code == FIRN_EXIT_OK)
         return code;
+    firn_meter_refuse(voice_of(own), code, said.message);
     firn_graph_destroy(*graph);
     *graph = NULL;
     return code;
@@ -146,11 +163,15 @@ static int cook_variant(const request *own, const firn_wedge *plan, const char *
                         size_t variant, char *home)
 {
     firn_graph *graph = NULL;
-    firn_voice voice = firn_voice_choose(own->quiet != NULL, own->json != NULL);
+    firn_bake_run_def run = {.voice = voice_of(own)};
     int code = load_variant(own, plan, path, variant, &graph);
     if (code != FIRN_EXIT_OK)
         return code;
-    if (voice == FIRN_VOICE_PLAIN || voice == FIRN_VOICE_BAR)
+    if (own->only == NULL) {
+        run.part = (int)variant;
+        run.parts = (int)plan->variant_count;
+    }
+    if (run.voice == FIRN_VOICE_PLAIN || run.voice == FIRN_VOICE_BAR)
         print_variant(plan, variant);
     firn_bake_def def;
     firn_shot_frames(own->shot.frames, graph, &def);
@@ -160,7 +181,7 @@ static int cook_variant(const request *own, const firn_wedge *plan, const char *
     if (result == FIRN_OK)
         result = firn_wedge_note(plan, home, variant, "cooking", -1, &error);
     if (result == FIRN_OK) {
-        code = firn_bake_run(graph, &def, voice);
+        code = firn_bake_run(graph, &def, &run);
         result = firn_wedge_note(plan, home, variant, status_of(code), code, &error);
     }
     firn_graph_destroy(graph);
@@ -219,7 +240,8 @@ static int run_wedge(const void *memory, const firn_words *words)
 #define ROW(field) offsetof(request, field)
 
 static const firn_option options[] = {
-    {"--vary", "NODE.PARAM=...", "a,b,c or from:to:count; repeated: all combinations", ROW(vary),
+    {"--vary", "NODE.PARAM=...",
+     "a,b,c or from:to:count; vectors as '0 1 0,0 2 0'; repeated: all combinations", ROW(vary),
      true},
     {"--list", NULL, "prints the variants and cooks nothing", ROW(list)},
     {"--only", "N", "cooks one variant, for job arrays", ROW(only)},

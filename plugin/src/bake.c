@@ -24,13 +24,16 @@ firn_result firn_graph_cache_folder(const firn_graph *graph, char *path, size_t 
 {
     const firn_shot *shot = &graph->shot;
     char base[FIRN_PATH_SIZE], wedge[32] = "";
-    FIRN_TRY(firn_graph_resolve_path(graph, shot->base, base, sizeof base, error));
+    firn_result result = firn_graph_resolve_path(graph, shot->base, base, sizeof base, error);
+    if (result != FIRN_OK) {
+        firn_error cause = error != NULL ? *error : (firn_error){0};
+        return firn_fail(error, result, "base: %s", cause.message);
+    }
     if (shot->wedge >= 0)
         snprintf(wedge, sizeof wedge, "/w%d", shot->wedge);
     if (shot->name[0] == '\0' || strchr(shot->name, '/') != NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "the name of the graph is '%s'; a cache needs one without '/'",
-                         shot->name);
+                         "name is '%s'; a cache needs a name, without '/'", shot->name);
     int length = snprintf(path, size, "%s/%s/v%d%s", base[0] != '\0' ? base : ".", shot->name,
                           shot->version, wedge);
     if (length < 0 || (size_t)length >= size || length > 3500)

@@ -175,7 +175,13 @@ class ExitCodes(Firn):
             ("no value is expected by '--quiet=1'", ["cook", self.scene, "--quiet=1"]),
             ("expected firn cook SHOT.firn", ["cook"]),
             ("one word too many: 'b'", ["cook", "a", "b"]),
-            ("--frames takes .* not '5-1'", ["cook", self.scene, "--frames", "5-1"]),
+            ("--frames takes .* not '5-1', which ends before it begins",
+             ["cook", self.scene, "--frames", "5-1"]),
+            ("not '99999999999'", ["cook", self.scene, "--frames", "99999999999"]),
+            ("not '1-99999999999'", ["cook", self.scene, "--frames", "1-99999999999"]),
+            ("not ' 1-2'", ["cook", self.scene, "--frames", " 1-2"]),
+            ("not '1--'", ["cook", self.scene, "--frames", "1--"]),
+            ("not ''", ["cook", self.scene, "--frames", ""]),
             ("not '1-5x0'", ["cook", self.scene, "--frames", "1-5x0"]),
             ("not '1-5y'", ["cook", self.scene, "--frames", "1-5y"]),
             ("there is no node 'solvr'; did you mean 'solver'",
@@ -183,8 +189,13 @@ class ExitCodes(Firn):
             ("has no parameter 'cel_size'; did you mean 'cell_size'",
              ["cook", self.scene, "--set", "solver.cel_size=1"]),
             ("cell_size is -1", ["check", self.scene, "--set", "solver.cell_size=-1"]),
-            ("quality is 'best'", ["cook", self.scene, "--quality", "best"]),
-            ("thread_count is 'x'", ["cook", self.scene, "--threads", "x"]),
+            ("--quality best: quality is 'best'", ["cook", self.scene, "--quality", "best"]),
+            ("--threads x: solver.thread_count is 'x'", ["cook", self.scene, "--threads", "x"]),
+            ("--max-memory 1GB: .*memory_limit is '1GB'",
+             ["cook", self.scene, "--max-memory", "1GB"]),
+            ("that is an input", ["cook", self.scene, "--set", "ball.material=snow"]),
+            ("no collider 'grond'; did you mean 'ground'", ["collider", self.scene, "grond"]),
+            ("name cannot be varied", ["wedge", self.scene, "--vary", "name=a,b"]),
             ("no example 'nothing'", ["new", "nothing"]),
             ("--vary is needed", ["wedge", self.scene]),
             ("not 'snow.hardening'", ["wedge", self.scene, "--vary", "snow.hardening"]),
@@ -210,7 +221,13 @@ class ExitCodes(Firn):
         text = Path(self.scene).read_text()
         for pattern, old, new in (
             (r"bad\.firn:\d+: .*'radus'; did you mean 'radius'", '"radius"', '"radus"'),
-            (r"did you mean 'solver'", '"type": "solver"', '"type": "solvr"'),
+            (r"bad\.firn:\d+: solver: .*did you mean 'solver'", '"type": "solver"',
+             '"type": "solvr"'),
+            (r"bad\.firn:\d+: solver\.sources: there is no node 'bal'; did you mean 'ball'",
+             '"sources": "ball"', '"sources": "bal"'),
+            (r"name is 'a/b'", '"name": "tiny"', '"name": "a/b"'),
+            (r"base: the environment has no variable 'FIRN_NONE'", '"fps"',
+             '"base": "$FIRN_NONE/cache", "fps"'),
             (r"'nods'; did you mean 'nodes'", '"nodes"', '"nods"'),
             (r"bad\.firn:\d+", '"firn": 1,', '"firn": 1'),
             (r"solver .* needs a source", '"sources"', '"material"'),
@@ -332,6 +349,24 @@ class Collider(Firn):
         self.firn("collider", self.scene, "ground", "-o", "g.vdb", *words, code=2)
         self.assertIn("-o 'ground.$F4.vdb'", self.err)
 
+    def test_numbered_files_deform_without_being_told_to(self):
+        words = ["--set", "ground.shape=mesh", "--set", "ground.file=wall.obj",
+                 "--set", "ground.mesh_voxel_size=0.05"]
+        for frame, height in (("0001", 0), ("0002", 1), ("0003", 2)):
+            (self.folder / "wall.obj").write_text(
+                f"v 0 {height} 0\nv 1 {height} 0\nv 0 {height + 1} 0\nv 0 {height} 1\n"
+                "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+            self.firn("collider", self.scene, "ground", *words, "-o", f"wall.{frame}.vdb")
+        files = ["--set", "ground.shape=level_set", "--set", "ground.file=wall.$F4.vdb",
+                 "--frames", "1-3"]
+        self.firn("cook", self.scene, "--quiet", *files, "--set", "last=3")
+        (self.folder / "wall.0002.vdb").unlink()
+        self.firn("cook", self.scene, *files, "--set", "last=3", code=5)
+        self.assertIn("wall.0002.vdb", self.err)
+        (self.folder / "wall.0002.vdb").write_bytes(b"damaged")
+        self.firn("cook", self.scene, *files, "--set", "last=3", code=10)
+        self.assertRegex(self.err, r"ground, frame 1: .*wall\.0002\.vdb")
+
     def test_what_is_no_mesh_is_refused(self):
         self.firn("collider", self.scene, "ground", code=2)
         self.assertIn("only meshes and level sets", self.err)
@@ -388,6 +423,18 @@ class Cook(Firn):
         last = json.loads(self.out.splitlines()[-1])
         self.assertEqual((last["event"], last["exit"]), ("failed", 4))
         self.assertIn("diverged", last["message"])
+
+    def test_what_keeps_a_cook_from_beginning_is_in_the_json_log(self):
+        for code, pattern, words in (
+            (2, "no parameter 'x'", ["--set", "solver.x=1"]),
+            (5, "none.obj", ["--set", "ball.region=mesh", "--set", "ball.file=none.obj"]),
+        ):
+            for command in (["cook"], ["wedge", "--vary", "snow.hardening=5,6", "--only", "0"]):
+                lines = self.firn(*command, self.scene, "--log-json", *words, code=code)
+                event = json.loads(lines.splitlines()[-1])
+                self.assertEqual((event["event"], event["exit"]), ("failed", code))
+                self.assertRegex(event["message"], pattern)
+                self.assertRegex(self.err, pattern)
 
     def test_a_terminal_gets_a_bar(self):
         screen, terminal = pty.openpty()
@@ -581,6 +628,13 @@ class Wedge(Firn):
     def statuses(self):
         with open(self.folder / "cache/tiny/v1/wedges.csv", newline="") as file:
             return {r["snow.hardening"]: r["status"] for r in csv.DictReader(file)}
+
+    def test_progress_counts_all_variants(self):
+        out = self.firn("wedge", self.scene, "--vary", "snow.hardening=5,6", "--frames", "1-3")
+        told = [int(n) for n in re.findall(r"(?m)^ALF_PROGRESS (\d+)%$", out)]
+        self.assertEqual(told, sorted(told))
+        self.assertEqual((told[0], told[-1]), (0, 100))
+        self.assertIn(50, told)
 
     def test_the_table_tells_how_each_variant_is_doing(self):
         vary = ["wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--frames", "1-2"]
