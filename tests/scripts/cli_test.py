@@ -690,6 +690,16 @@ class Estimate(Firn):
         self.assertAlmostEqual(guess["particles"] / (0.5 * 0.06 * 0.4 * 8 / 0.02**3), 1.0,
                                delta=0.1)
 
+    def test_time_knows_that_snow_falls_asleep(self):
+        still = ["--set", "ball.region=box", "--set", "ball.half_size=0.3 0.1 0.3", "--set",
+                 "ball.center=0 0.1 0", "--set", "ball.velocity=0 0 0", "--set", "fps=4"]
+        awake = json.loads(self.firn("estimate", self.scene, "--json", *still))
+        asleep = json.loads(self.firn("estimate", self.scene, "--json", *still,
+                                      "--set", "solver.sleep_speed=0.1"))
+        self.assertLess(asleep["seconds"], 0.6 * awake["seconds"])
+        self.assertLess(awake["seconds_low"], awake["seconds"])
+        self.assertGreater(awake["seconds_high"], awake["seconds"])
+
     def test_centimeters_are_noticed(self):
         self.firn("estimate", self.scene, "--set", "solver.gravity=0 -98.1 0")
         self.assertIn("centimeters", self.err)
