@@ -83,17 +83,18 @@ static bool is_place(const char *name)
     return false;
 }
 
-static int read_plan(const request *own, firn_wedge *plan)
+static int read_plan(const firn_words *vary, firn_wedge *plan)
 {
     plan->variant_count = 1;
-    if (own->vary.count == 0 || own->vary.count > FIRN_AXIS_MAX)
-        return firn_usage("wedge", "--vary is needed, 1 to %d times", FIRN_AXIS_MAX);
-    for (size_t i = 0; i < own->vary.count; i++) {
-        if (!read_axis(&plan->axes[i], own->vary.words[i]))
+    if (vary->count == 0 || vary->count > FIRN_AXIS_MAX)
+        return firn_usage("wedge", "--vary is needed, 1 to %d times, or \"vary\" in the scene",
+                          FIRN_AXIS_MAX);
+    for (size_t i = 0; i < vary->count; i++) {
+        if (!read_axis(&plan->axes[i], vary->words[i]))
             return firn_usage("wedge",
                               "--vary takes node.param=a,b,c or node.param=from:to:count, "
                               "not '%s'",
-                              own->vary.words[i]);
+                              vary->words[i]);
         if (is_place(plan->axes[i].name))
             return firn_usage("wedge", "%s cannot be varied: it says where the variants go",
                               plan->axes[i].name);
@@ -215,13 +216,35 @@ static int cook_all(const request *own, const firn_wedge *plan, const char *path
     return code != FIRN_EXIT_OK ? code : firn_exit_of(result, &error);
 }
 
+// What the command line varies, or what the scene does.
+static int plan_variants(const request *own, const char *path, firn_wedge *plan)
+{
+    if (own->vary.count > 0)
+        return read_plan(&own->vary, plan);
+    firn_graph *graph = NULL;
+    firn_error said;
+    int code = firn_shot_load("wedge", path, &own->shot, &graph, &said);
+    if (code != FIRN_EXIT_OK) {
+        firn_meter_refuse(voice_of(own), code, said.message);
+        return code;
+    }
+    firn_words vary = {0};
+    while (vary.count < FIRN_WORDS_MAX && firn_graph_vary(graph, vary.count) != NULL) {
+        vary.words[vary.count] = firn_graph_vary(graph, vary.count);
+        vary.count++;
+    }
+    code = read_plan(&vary, plan);
+    firn_graph_destroy(graph);
+    return code;
+}
+
 static int run_wedge(const void *memory, const firn_words *words)
 {
     const request *own = memory;
     firn_wedge *plan = firn_alloc_zero(sizeof *plan);
     if (plan == NULL)
         return FIRN_EXIT_MEMORY;
-    int code = read_plan(own, plan);
+    int code = plan_variants(own, words->words[0], plan);
     // A value that is wrong is found now, not after the variants before it.
     bool all = own->list != NULL || own->only == NULL;
     for (size_t v = 0; code == FIRN_EXIT_OK && all && v < plan->variant_count; v++) {
@@ -253,9 +276,10 @@ static const firn_option options[] = {
 const firn_command firn_command_wedge = {
     .name = "wedge",
     .summary = "cooks a shot with many values of some parameters",
-    .usage = "SHOT.firn --vary NODE.PARAM=VALUES... [OPTIONS]",
+    .usage = "SHOT.firn [--vary NODE.PARAM=VALUES...] [OPTIONS]",
     .about =
-        "Cooks every combination of the values into a folder of its own,\n"
+        "Cooks every combination of the values, of the command line or of \"vary\" in the\n"
+        "scene, into a folder of its own,\n"
         "<base>/<name>/v<version>/w<number>, with the graph as it was cooked. wedges.csv beside\n"
         "them says what each number stands for and how it is doing, contact_sheet.png shows\n"
         "the last frame of each, and `firn report` of that folder compares their numbers.",

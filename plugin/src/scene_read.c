@@ -309,10 +309,25 @@ static firn_result read_frames(reading *r, const json_t *frames, firn_error *err
     return at_line(r, firn_graph_set(r->graph, NULL, "last", values[1], error), error);
 }
 
+static firn_result read_vary(reading *r, const json_t *list, firn_error *error)
+{
+    go_to(r, "vary", NULL, NULL, NULL);
+    if (list != NULL && !json_is_array(list))
+        return refuse(r, error, "vary", "a list of texts such as \"snow.hardening=5,10,20\"");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text == NULL)
+            return refuse(r, error, "vary", "a list of texts such as \"snow.hardening=5,10,20\"");
+        FIRN_TRY(firn_graph_add_vary(r->graph, text, error));
+    }
+    return FIRN_OK;
+}
+
 static firn_result read_shot(reading *r, json_t *root, firn_error *error)
 {
-    static const char *const known[] = {"firn",    "name",  "fps",     "frames", "quality", "base",
-                                        "version", "wedge", "comment", "nodes",  "ui",      NULL};
+    static const char *const known[] = {"firn", "name",    "fps",   "frames",  "quality",
+                                        "base", "version", "wedge", "comment", "nodes",
+                                        "ui",   "vary",    NULL};
     FIRN_TRY(check_keys(r, root, known, "the scene", 0, error));
     firn_param_table table = firn_shot_params();
     for (size_t i = 0; i < table.count; i++) {
@@ -334,6 +349,7 @@ static firn_result read_shot(reading *r, json_t *root, firn_error *error)
         FIRN_TRY(at_line(r, result, error));
     }
     FIRN_TRY(read_frames(r, json_object_get(root, "frames"), error));
+    FIRN_TRY(read_vary(r, json_object_get(root, "vary"), error));
     return read_ui(r, NULL, json_object_get(root, "ui"), error);
 }
 

@@ -651,6 +651,32 @@ class Wedge(Firn):
         self.firn(*vary, "--quiet")
         self.assertEqual(set(self.statuses().values()), {"done"})
 
+    def test_a_scene_may_list_what_is_varied(self):
+        scene = self.write_scene("list.firn", {**SCENE, "vary": ["snow.hardening=5,10",
+                                                                 "ground.friction=0:1:2"]})
+        listed = self.firn("wedge", scene, "--list").splitlines()
+        self.assertEqual(listed[1], "w1  snow.hardening=5  ground.friction=1")
+        self.assertEqual(len(listed), 4)
+        self.assertEqual(len(self.firn("wedge", scene, "--vary", "snow.hardening=1,2,3",
+                                       "--list").splitlines()), 3, "the command line counts")
+        self.firn("wedge", scene, "--only", "2", "--frames", "1", "--quiet")
+        cooked = json.loads((self.folder / "cache/tiny/v1/w2/resolved.firn").read_text())
+        self.assertNotIn("vary", cooked)
+        self.assertEqual(cooked["nodes"]["snow"]["params"]["hardening"], 10)
+        for wrong in ("snow.hardening=5", [5], {}):
+            bad = self.write_scene("bad.firn", {**SCENE, "vary": wrong})
+            self.firn("wedge", bad, code=6)
+            self.assertRegex(self.err, r"bad\.firn:\d+: vary must be a list")
+        self.firn("wedge", self.write_scene("bad.firn", {**SCENE, "vary": ["snow.hardenin=5"]}),
+                  "--list", code=2)
+        self.assertIn("did you mean 'hardening'?", self.err)
+
+    def test_the_wedge_of_the_paper_has_five_kinds_of_snow(self):
+        self.firn("new", "wedge")
+        listed = self.firn("wedge", "wedge.firn", "--list").splitlines()
+        self.assertEqual([line.split("=")[1] for line in listed],
+                         ["paper", "powder", "wet", "icy", "muddy"])
+
     def test_one_variant_alone(self):
         self.firn("wedge", self.scene, "--vary", "snow.hardening=5,10", "--only", "1",
                   "--frames", "1", "--quiet")
