@@ -1,7 +1,23 @@
 /// `firn check`: everything that is wrong with a scene, without cooking it.
+#define _POSIX_C_SOURCE 200809L
 #include "shot.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Not an error: another machine may be the one that writes there.
+static void warn_of_place(const char *place)
+{
+    struct stat status;
+    fflush(stdout);
+    if (stat(place, &status) == 0 && !S_ISDIR(status.st_mode))
+        fprintf(stderr, "warning: '%s' is a file; the cache cannot be below it\n", place);
+    else if (access(place, W_OK | X_OK) != 0)
+        fprintf(stderr, "warning: '%s' cannot be written from here: %s\n", place, strerror(errno));
+}
 
 static int print_cache(firn_graph *graph)
 {
@@ -14,6 +30,7 @@ static int print_cache(firn_graph *graph)
     if (result != FIRN_OK)
         return firn_exit_of(result, &error);
     printf("cache: %s, %s\n", firn_cache_state_name(state), folder);
+    warn_of_place(firn_shot_nearest(folder));
     return FIRN_EXIT_OK;
 }
 

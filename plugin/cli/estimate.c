@@ -71,22 +71,13 @@ static void check_machine(estimate *e)
              1e-9 * e->disk_free);
 }
 
-// The folder of the cache may not be there yet: the nearest one above it counts.
 static double free_bytes(const firn_graph *graph)
 {
     char folder[FIRN_PATH_SIZE];
     struct statvfs status;
-    if (firn_graph_cache_folder(graph, folder, sizeof folder, NULL) != FIRN_OK)
+    if (firn_graph_cache_folder(graph, folder, sizeof folder, NULL) != FIRN_OK ||
+        statvfs(firn_shot_nearest(folder), &status) != 0)
         return 0.0;
-    while (statvfs(folder, &status) != 0) {
-        char *slash = strrchr(folder, '/');
-        if (strcmp(folder, ".") == 0 || slash == folder)
-            return 0.0;
-        if (slash != NULL)
-            *slash = '\0';
-        else
-            snprintf(folder, sizeof folder, ".");
-    }
     return (double)status.f_bavail * (double)status.f_frsize;
 }
 

@@ -179,3 +179,16 @@ int firn_shot_check(firn_graph *graph, firn_error *said)
     }
     return code;
 }
+
+const char *firn_shot_nearest(char *path)
+{
+    while (access(path, F_OK) != 0) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return ".";
+        if (slash == path)
+            return "/";
+        *slash = '\0';
+    }
+    return path;
+}

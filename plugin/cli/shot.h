@@ -23,6 +23,9 @@ int firn_shot_load(const char *command, const char *path, const firn_shot_words 
 /// Reads --frames: "7", "1001-1100", "1-100x2"; the whole graph when text is NULL.
 bool firn_shot_frames(const char *text, const firn_graph *graph, firn_bake_def *def);
 
+/// Cuts the path down to the part of it that is there, since the folder of a cache may not be yet.
+const char *firn_shot_nearest(char *path);
+
 /// Prints "firn: " and the sentence to stderr and keeps it in `said`, which may be NULL; returns
 /// the code.
 int firn_shot_refuse(firn_error *said, int code, const char *format, ...) FIRN_PRINTF(3, 4);

@@ -315,6 +315,8 @@ class ExitCodes(Firn):
 
     def test_a_place_that_cannot_be_written(self):
         self.refused(1, "part of the path is a file", "cook", self.scene, "--base", self.scene)
+        self.firn("check", self.scene, "--base", self.scene)
+        self.assertRegex(self.err, r"warning: '.*tiny\.firn' is a file; the cache cannot be")
         self.refused(5, "its folder is not there", "new", "wedge", "-o", "none/a.firn")
 
     def test_signals(self):
