@@ -195,6 +195,7 @@ class ExitCodes(Firn):
              ["cook", self.scene, "--max-memory", "1GB"]),
             ("that is an input", ["cook", self.scene, "--set", "ball.material=snow"]),
             ("no collider 'grond'; did you mean 'ground'", ["collider", self.scene, "grond"]),
+            ("-o takes a .png, not 'a.gif'", ["picture", "cache/tiny/v1", "-o", "a.gif"]),
             ("name cannot be varied", ["wedge", self.scene, "--vary", "name=a,b"]),
             ("no example 'nothing'", ["new", "nothing"]),
             ("--vary is needed", ["wedge", self.scene]),
