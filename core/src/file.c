@@ -44,6 +44,11 @@ static unsigned long long free_bytes(const char *path)
     return (unsigned long long)info.f_bavail * info.f_frsize;
 }
 
+static bool makes_file(const char *action)
+{
+    return strcmp(action, "write") == 0 || strcmp(action, "create") == 0;
+}
+
 firn_result firn_fail_errno(firn_error *error, int errno_value, const char *action,
                             const char *path)
 {
@@ -55,9 +60,19 @@ firn_result firn_fail_errno(firn_error *error, int errno_value, const char *acti
                          "free); free some space and run again",
                          action, path, free_bytes(path));
     case ENOENT:
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "cannot %s '%s': %s", action, path,
+                         makes_file(action) ? "its folder is not there; make it first"
+                                            : "no such file or directory");
     case ENOTDIR:
-        return firn_fail(error, FIRN_ERR_NOT_FOUND, "cannot %s '%s': no such file or directory",
-                         action, path);
+        return firn_fail(error, makes_file(action) ? FIRN_ERR_IO : FIRN_ERR_NOT_FOUND,
+                         "cannot %s '%s': a part of the path is a file, not a folder", action,
+                         path);
+    case EROFS:
+    case EACCES:
+        return firn_fail(error, FIRN_ERR_IO, "cannot %s '%s': %s; %s", action, path,
+                         strerror(errno_value),
+                         makes_file(action) ? "choose a folder that you may write to"
+                                            : "ask its owner for the right to read it");
     case ENOMEM:
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot %s '%s': out of memory", action, path);
     default:

@@ -73,19 +73,25 @@ static int finish(listener *own, firn_result result, const firn_error *error)
     return code;
 }
 
-int firn_bake_run(firn_graph *graph, const firn_bake_def *def, firn_voice voice)
+int firn_bake_run(firn_graph *graph, const firn_bake_def *def, const firn_bake_run_def *run)
 {
-    int code = firn_shot_check(graph);
-    if (code != FIRN_EXIT_OK)
+    firn_error error;
+    int code = firn_shot_check(graph, &error);
+    if (code != FIRN_EXIT_OK) {
+        firn_meter_refuse(run->voice, code, error.message);
         return code;
+    }
     const firn_shot *shot = firn_graph_shot(graph);
     char folder[FIRN_PATH_SIZE];
-    firn_error error;
     firn_result result = firn_graph_cache_folder(graph, folder, sizeof folder, &error);
     if (result != FIRN_OK)
         return firn_exit_of(result, &error);
     listener own = {.graph = graph,
-                    .meter = {.voice = voice, .first = shot->first, .last = def->last}};
+                    .meter = {.voice = run->voice,
+                              .part = run->part,
+                              .parts = run->parts,
+                              .first = shot->first,
+                              .last = def->last}};
     firn_host host = {.progress = on_progress, .log = on_log, .frame_done = on_frame, .user = &own};
     firn_graph_set_host(graph, &host);
     firn_meter_start(&own.meter, shot->name, folder);

@@ -14,7 +14,13 @@ void firn_signals_catch(void);
 /// The signal that asked to stop, or 0.
 int firn_signals_stop(void);
 
+/// How a cook is run from the command line.
+typedef struct firn_bake_run_def {
+    firn_voice voice;
+    int part, parts; // this cook among several of a wedge; parts 0: it is the only one
+} firn_bake_run_def;
+
 /// Validates the graph and cooks its frames; prints what goes wrong and returns an exit code.
-int firn_bake_run(firn_graph *graph, const firn_bake_def *def, firn_voice voice);
+int firn_bake_run(firn_graph *graph, const firn_bake_def *def, const firn_bake_run_def *run);
 
 #endif

@@ -1,7 +1,23 @@
 /// `firn check`: everything that is wrong with a scene, without cooking it.
+#define _POSIX_C_SOURCE 200809L
 #include "shot.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Not an error: another machine may be the one that writes there.
+static void warn_of_place(const char *place)
+{
+    struct stat status;
+    fflush(stdout);
+    if (stat(place, &status) == 0 && !S_ISDIR(status.st_mode))
+        fprintf(stderr, "warning: '%s' is a file; the cache cannot be below it\n", place);
+    else if (access(place, W_OK | X_OK) != 0)
+        fprintf(stderr, "warning: '%s' cannot be written from here: %s\n", place, strerror(errno));
+}
 
 static int print_cache(firn_graph *graph)
 {
@@ -14,13 +30,14 @@ static int print_cache(firn_graph *graph)
     if (result != FIRN_OK)
         return firn_exit_of(result, &error);
     printf("cache: %s, %s\n", firn_cache_state_name(state), folder);
+    warn_of_place(firn_shot_nearest(folder));
     return FIRN_EXIT_OK;
 }
 
 static int run_check(const void *memory, const firn_words *words)
 {
     firn_graph *graph = NULL;
-    int code = firn_shot_load("check", words->words[0], memory, &graph);
+    int code = firn_shot_load("check", words->words[0], memory, &graph, NULL);
     if (code != FIRN_EXIT_OK)
         return code;
     size_t count = 0;
@@ -32,7 +49,7 @@ static int run_check(const void *memory, const firn_words *words)
                      sizeof quality);
     printf("%s: %zu nodes, frames %d to %d at %g per second, %s\n", shot->name, count, shot->first,
            shot->last, (double)shot->fps, quality);
-    code = firn_shot_check(graph);
+    code = firn_shot_check(graph, NULL);
     if (code == FIRN_EXIT_OK)
         code = print_cache(graph);
     if (code == FIRN_EXIT_OK)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { COLLIDER_MAX = 64 }; // that are considered for a suggestion
+
 typedef struct request {
     firn_shot_words shot;
     const char *output;
@@ -96,18 +98,34 @@ static firn_result bake(baking *b, const firn_bake_def *frames, firn_error *erro
     return FIRN_OK;
 }
 
+// Names the colliders that there are.
+static int refuse_node(const firn_graph *graph, const char *node)
+{
+    const char *known[COLLIDER_MAX];
+    size_t count = 0;
+    char hint[128];
+    for (size_t i = 0; firn_graph_node(graph, i) != NULL && count < COLLIDER_MAX; i++) {
+        const char *name = firn_graph_node(graph, i);
+        if (firn_graph_node_type(graph, name)->output == FIRN_KIND_COLLIDER)
+            known[count++] = name;
+    }
+    return firn_usage("collider", "the scene has no collider '%s'%s", node,
+                      firn_suggest(known, count, node, hint, sizeof hint));
+}
+
 static int run(const void *memory, const firn_words *words)
 {
     const request *own = memory;
     baking b = {.node = words->words[1], .given = own->output != NULL};
-    int code = firn_shot_load("collider", words->words[0], &own->shot, &b.graph);
+    int code = firn_shot_load("collider", words->words[0], &own->shot, &b.graph, NULL);
     if (code != FIRN_EXIT_OK)
         return code;
     snprintf(b.pattern, sizeof b.pattern, "%s", b.given ? own->output : "");
     const firn_node_info *type = firn_graph_node_type(b.graph, b.node);
     if (type == NULL || type->output != FIRN_KIND_COLLIDER) {
+        code = refuse_node(b.graph, b.node);
         firn_graph_destroy(b.graph);
-        return firn_usage("collider", "the scene has no collider '%s'", b.node);
+        return code;
     }
     const firn_host host = {.log = print_warning};
     firn_graph_set_host(b.graph, &host);

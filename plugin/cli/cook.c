@@ -18,14 +18,18 @@ static const firn_option options[] = {
 static int cook(const request *own, const char *path, bool resume)
 {
     firn_graph *graph = NULL;
-    int code = firn_shot_load(resume ? "resume" : "cook", path, &own->shot, &graph);
-    if (code != FIRN_EXIT_OK)
+    firn_error said;
+    const firn_bake_run_def run = {firn_voice_choose(own->quiet != NULL, own->json != NULL), 0, 0};
+    int code = firn_shot_load(resume ? "resume" : "cook", path, &own->shot, &graph, &said);
+    if (code != FIRN_EXIT_OK) {
+        firn_meter_refuse(run.voice, code, said.message);
         return code;
+    }
     firn_bake_def def;
     firn_shot_frames(own->shot.frames, graph, &def);
     def.resume = resume;
     firn_signals_catch();
-    code = firn_bake_run(graph, &def, firn_voice_choose(own->quiet != NULL, own->json != NULL));
+    code = firn_bake_run(graph, &def, &run);
     firn_graph_destroy(graph);
     return code;
 }

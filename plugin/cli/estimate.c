@@ -21,7 +21,7 @@ typedef struct estimate {
     int written; // frames that go to disk
     size_t solver_count;
     firn_solver_cost solvers[FIRN_SOLVER_MAX];
-    double particles, bytes, seconds;
+    double particles, bytes, seconds, seconds_low, seconds_high;
     double disk, disk_free; // bytes; free: 0 when not known
     double memory;          // bytes that the machine has
     size_t warning_count;
@@ -71,22 +71,13 @@ static void check_machine(estimate *e)
              1e-9 * e->disk_free);
 }
 
-// The folder of the cache may not be there yet: the nearest one above it counts.
 static double free_bytes(const firn_graph *graph)
 {
     char folder[FIRN_PATH_SIZE];
     struct statvfs status;
-    if (firn_graph_cache_folder(graph, folder, sizeof folder, NULL) != FIRN_OK)
+    if (firn_graph_cache_folder(graph, folder, sizeof folder, NULL) != FIRN_OK ||
+        statvfs(firn_shot_nearest(folder), &status) != 0)
         return 0.0;
-    while (statvfs(folder, &status) != 0) {
-        char *slash = strrchr(folder, '/');
-        if (strcmp(folder, ".") == 0 || slash == folder)
-            return 0.0;
-        if (slash != NULL)
-            *slash = '\0';
-        else
-            snprintf(folder, sizeof folder, ".");
-    }
     return (double)status.f_bavail * (double)status.f_frsize;
 }
 
@@ -103,6 +94,8 @@ static firn_result measure(firn_graph *graph, estimate *e, firn_error *error)
         e->particles += cost->particles;
         e->bytes += cost->bytes;
         e->seconds += cost->seconds;
+        e->seconds_low += cost->seconds_low;
+        e->seconds_high += cost->seconds_high;
         check_scale(e, cost);
     }
     for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
@@ -114,6 +107,13 @@ static firn_result measure(firn_graph *graph, estimate *e, firn_error *error)
     e->memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     check_machine(e);
     return FIRN_OK;
+}
+
+// To two digits: more would promise too much.
+static double rounded(double seconds)
+{
+    double unit = pow(10.0, floor(log10(fmax(seconds, 1.0))) - 1.0);
+    return unit < 1.0 ? ceil(seconds) : round(seconds / unit) * unit;
 }
 
 static void print_text(const estimate *e)
@@ -128,8 +128,9 @@ static void print_text(const estimate *e)
     printf("disk       %12.1f MB in %d frames", 1e-6 * e->disk, e->written);
     if (e->disk_free > 0.0)
         printf(", %.0f MB are free", 1e-6 * e->disk_free);
-    printf("\ntime       %12.0f s for %d frames on this machine as it is now\n", e->seconds,
-           e->frames);
+    printf("\ntime       %12.0f s, between %.0f and %.0f s, for %d frames on this machine as it is "
+           "now\n",
+           rounded(e->seconds), rounded(e->seconds_low), rounded(e->seconds_high), e->frames);
     fflush(stdout);
     for (size_t i = 0; i < e->warning_count; i++)
         fprintf(stderr, "warning: %s\n", e->warnings[i]);
@@ -143,6 +144,8 @@ static void print_json(const estimate *e)
     firn_print_member_number(stdout, &members, "memory_bytes", e->bytes);
     firn_print_member_number(stdout, &members, "disk_bytes", e->disk);
     firn_print_member_number(stdout, &members, "seconds", e->seconds);
+    firn_print_member_number(stdout, &members, "seconds_low", e->seconds_low);
+    firn_print_member_number(stdout, &members, "seconds_high", e->seconds_high);
     firn_print_member_number(stdout, &members, "frames", e->frames);
     firn_print_key(stdout, &members, "warnings");
     fputc('[', stdout);
@@ -157,9 +160,9 @@ static int run_estimate(const void *memory, const firn_words *words)
 {
     const request *own = memory;
     firn_graph *graph = NULL;
-    int code = firn_shot_load("estimate", words->words[0], &own->shot, &graph);
+    int code = firn_shot_load("estimate", words->words[0], &own->shot, &graph, NULL);
     if (code == FIRN_EXIT_OK)
-        code = firn_shot_check(graph);
+        code = firn_shot_check(graph, NULL);
     estimate *e = firn_alloc_zero(sizeof *e);
     if (code == FIRN_EXIT_OK && e != NULL) {
         firn_bake_def def;
@@ -188,9 +191,10 @@ const firn_command firn_command_estimate = {
     .summary = "particles, memory, disk and time of a shot before it is cooked",
     .usage = "SHOT.firn [OPTIONS]",
     .about = "Counts the particles of the sources, times a small snowball with the settings of\n"
-             "the solver on this machine, and multiplies. Time is that of a shot which is in\n"
-             "motion throughout; it may be off by a factor of two. Warns when the scale is\n"
-             "implausible, or memory or disk will not do.",
+             "the solver on this machine, and cooks the shot in large cells, for a few seconds,\n"
+             "to see how its substeps go. Time is what that comes to, without the files, and\n"
+             "the range that the truth is most likely in. Warns when the scale is implausible,\n"
+             "or memory or disk will not do.",
     .example = "  firn estimate shot.firn\n"
                "  firn estimate shot.firn --quality final --threads 16 --json",
     .own = {options, FIRN_COUNT(options)},

@@ -11,6 +11,12 @@
 #define TRIAL_PARTICLES 20000.0
 #define TRIAL_SPEED 3.0 // m/s, at least: snow falls, even when it starts at rest
 
+// How far the truth may be from an estimate, as a factor: of a shot that was rehearsed to its end,
+// in part, or not at all.
+#define NEARLY 2.0
+#define ROUGHLY 3.0
+#define HARDLY 6.0
+
 enum { TRIAL_STEPS = 12, TRIAL_WARM_UP = 200 };
 
 // --- Particles -----------------------------------------------------------------------------------
@@ -108,17 +114,23 @@ typedef struct trial {
     int left;
     double until; // s of simulated time
     int count;    // of substeps that were timed
-    double seconds[TRIAL_STEPS];
+    double seconds[TRIAL_STEPS], solve[TRIAL_STEPS];
+    double iterations; // of all of them
 } trial;
 
 static bool on_substep(const firn_step_stats *stats, void *user)
 {
     trial *own = user;
-    double spent = 0.0;
-    for (int i = 0; i < FIRN_STAGE_COUNT; i++)
+    double spent = 0.0, solve = 0.0;
+    for (int i = 0; i < FIRN_STAGE_COUNT; i++) {
         spent += stats->seconds[i];
-    if (own->count < TRIAL_STEPS)
+        solve += strcmp(firn_stage_name(i), "solve") == 0 ? stats->seconds[i] : 0.0;
+    }
+    if (own->count < TRIAL_STEPS) {
+        own->solve[own->count] = solve;
         own->seconds[own->count++] = spent;
+        own->iterations += stats->iterations;
+    }
     return --own->left > 0 && stats->time < own->until;
 }
 
@@ -172,6 +184,16 @@ static firn_result add_material(firn_graph *graph, const char *node, firn_sim *s
     return firn_sim_add_material(sim, data->material, &ball->material, error);
 }
 
+// A solve multiplies once for its residual and then once in each iteration.
+static void price(firn_solver_cost *cost, trial *timed, double particles)
+{
+    double count = fmax(timed->count, 1.0), products = timed->iterations / count + 1.0;
+    cost->ns = 1e9 * median(timed->seconds, timed->count) / particles;
+    double solve = 1e9 * median(timed->solve, timed->count) / particles;
+    cost->ns_iteration = solve / products;
+    cost->ns_step = cost->ns - solve + cost->ns_iteration;
+}
+
 // A snowball in the middle of its impact on a floor, with the settings and snow of the solver.
 static firn_result time_trial(firn_graph *graph, const char *node, firn_sim *sim,
                               firn_solver_cost *cost, firn_error *error)
@@ -188,12 +210,15 @@ static firn_result time_trial(firn_graph *graph, const char *node, firn_sim *sim
     FIRN_TRY(add_material(graph, node, sim, &ball, error));
     FIRN_TRY(firn_sim_add_source(sim, &ball, NULL, error));
     FIRN_TRY(firn_sim_add_collider(sim, &floor_def, NULL, error));
+    trial first = {.left = 1, .until = 10.0};
+    FIRN_TRY(run_trial(sim, &first, error));
+    cost->dt_flight = firn_sim_stats(sim).dt;
     trial warm = {.left = TRIAL_WARM_UP, .until = (double)((h + 0.2f * radius) / speed)};
     FIRN_TRY(run_trial(sim, &warm, error));
     trial timed = {.left = TRIAL_STEPS, .until = 10.0};
     FIRN_TRY(run_trial(sim, &timed, error));
     firn_step_stats stats = firn_sim_stats(sim);
-    cost->ns = 1e9 * median(timed.seconds, timed.count) / (double)stats.particles;
+    price(cost, &timed, (double)stats.particles);
     cost->dt = stats.dt;
     cost->bytes = cost->particles * (double)stats.bytes / (double)stats.particles;
     return FIRN_OK;
@@ -216,9 +241,18 @@ firn_result firn_solver_measure(firn_graph *graph, const char *node, int frames,
     firn_result result = time_trial(graph, node, sim, cost, error);
     firn_sim_destroy(sim);
     FIRN_TRY(result);
-    double substeps = fmax(1.0 / ((double)firn_graph_shot(graph)->fps * cost->dt), 1.0);
-    cost->seconds = 1e-9 * cost->ns * cost->particles * substeps * frames;
-    return FIRN_OK;
+    result = firn_solver_rehearse(graph, frames, cost, error);
+    double doubt = cost->rehearsed < frames ? ROUGHLY : NEARLY;
+    if (result == FIRN_ERR_DIVERGED || result == FIRN_ERR_ARGUMENT) {
+        // In cells that are too large for it: as if it were an impact throughout.
+        double substeps = fmax(1.0 / ((double)firn_graph_shot(graph)->fps * cost->dt), 1.0);
+        cost->seconds = 1e-9 * cost->ns * cost->particles * substeps * frames;
+        doubt = HARDLY;
+        result = FIRN_OK;
+    }
+    cost->seconds_low = cost->seconds / doubt;
+    cost->seconds_high = cost->seconds * doubt;
+    return result;
 }
 
 // --- Disk ----------------------------------------------------------------------------------------

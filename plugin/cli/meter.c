@@ -81,7 +81,8 @@ static void erase_bar(const firn_meter *meter)
 
 static void tell_percent(firn_meter *meter)
 {
-    int percent = (int)(100.0 * fraction_of(meter));
+    int parts = meter->parts > 0 ? meter->parts : 1;
+    int percent = (int)(100.0 * (meter->part + fraction_of(meter)) / parts);
     if (meter->voice != FIRN_VOICE_PLAIN || percent <= meter->percent)
         return;
     meter->percent = percent;
@@ -226,6 +227,18 @@ void firn_meter_log(firn_meter *meter, firn_level level, const char *node, const
     fprintf(file, "%s: %s%s%s\n", levels[level], node != NULL ? node : "",
             node != NULL && node[0] != '\0' ? ": " : "", message);
     fflush(file);
+}
+
+void firn_meter_refuse(firn_voice voice, int code, const char *message)
+{
+    if (voice != FIRN_VOICE_JSON)
+        return;
+    int members;
+    begin_event("failed", &members);
+    firn_print_member_number(stdout, &members, "exit", code);
+    firn_print_member_number(stdout, &members, "frames", 0.0);
+    firn_print_member_text(stdout, &members, "message", message);
+    end_event();
 }
 
 void firn_meter_finish(firn_meter *meter, int code, const char *node, const char *message)

@@ -14,6 +14,7 @@ typedef enum firn_voice {
 
 typedef struct firn_meter {
     firn_voice voice;
+    int part, parts;   // this run among several, for ALF_PROGRESS; parts 0: it is the only one
     int first, last;   // frames from the start of the shot to the end of the range
     double begun;      // s, of firn_seconds
     double done;       // frames that are finished since first, and parts of one
@@ -33,6 +34,9 @@ void firn_meter_report(firn_meter *meter, const firn_report *report, bool whole)
 void firn_meter_frame(firn_meter *meter, int frame, bool skipped, const firn_stat *stats,
                       size_t count);
 void firn_meter_log(firn_meter *meter, firn_level level, const char *node, const char *message);
+
+/// Instead of a start: what kept the run from beginning, for who reads JSON. It was printed before.
+void firn_meter_refuse(firn_voice voice, int code, const char *message);
 
 /// The end: code is the exit code, message the error's sentence or NULL, node where it happened.
 void firn_meter_finish(firn_meter *meter, int code, const char *node, const char *message);

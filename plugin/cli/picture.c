@@ -7,6 +7,7 @@
 #include "firn/png.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct request {
     const char *frame, *size, *view, *zoom, *output;
@@ -46,6 +47,10 @@ static int run(const void *memory, const firn_words *words)
                                      "number");
     if (r->frame != NULL && !firn_read_int(r->frame, -1000000, 1000000, &frame))
         return firn_usage("picture", "--frame must be a whole number");
+    size_t length = strlen(output);
+    if (length < 5 || strcmp(output + length - 4, ".png") != 0)
+        return firn_usage("picture", "-o takes a .png, not '%s'; `firn render` writes other files",
+                          output);
     firn_error error;
     firn_view *view = NULL;
     firn_result result = firn_view_open(words->words[0], &view, &error);

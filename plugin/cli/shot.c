@@ -1,7 +1,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "shot.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,25 +20,42 @@ const firn_option firn_shot_rows[FIRN_SHOT_ROW_COUNT] = {
     {"--max-memory", "MB", "most memory of each simulation", ROW(memory)},
 };
 
-int firn_shot_set(firn_graph *graph, const char *node, const char *param, const char *text)
+int firn_shot_refuse(firn_error *said, int code, const char *format, ...)
+{
+    firn_error own;
+    said = said != NULL ? said : &own;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(said->message, sizeof said->message, format, values);
+    va_end(values);
+    fprintf(stderr, "firn: %s\n", said->message);
+    return code;
+}
+
+/// A setting that an option of the command line stands for.
+typedef struct setting {
+    const char *option, *param, *text;
+} setting;
+
+// Node NULL: of the shot.
+static int set(firn_graph *graph, const char *node, const setting *s, firn_error *said)
 {
     firn_error error;
-    if (firn_graph_set_param(graph, node, param, text, FIRN_LAYER_ALWAYS, &error) == FIRN_OK)
+    if (firn_graph_set_param(graph, node, s->param, s->text, FIRN_LAYER_ALWAYS, &error) == FIRN_OK)
         return FIRN_EXIT_OK;
-    fprintf(stderr, "firn: %s\n", error.message);
-    return FIRN_EXIT_USAGE;
+    return firn_shot_refuse(said, FIRN_EXIT_USAGE, "%s %s: %s", s->option, s->text, error.message);
 }
 
 // Sets a parameter of every node that has it.
-static int set_everywhere(firn_graph *graph, const char *param, const char *text)
+static int set_everywhere(firn_graph *graph, const setting *s, firn_error *said)
 {
-    if (text == NULL)
+    if (s->text == NULL)
         return FIRN_EXIT_OK;
     for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
         const char *node = firn_graph_node(graph, i);
-        if (firn_params_find(firn_graph_node_type(graph, node)->params, param) == NULL)
+        if (firn_params_find(firn_graph_node_type(graph, node)->params, s->param) == NULL)
             continue;
-        int code = firn_shot_set(graph, node, param, text);
+        int code = set(graph, node, s, said);
         if (code != FIRN_EXIT_OK)
             return code;
     }
@@ -42,62 +63,80 @@ static int set_everywhere(firn_graph *graph, const char *param, const char *text
 }
 
 // A folder on the command line is relative to where the user is, not to the scene.
-static int set_base(firn_graph *graph, const char *base)
+static int set_base(firn_graph *graph, const char *base, firn_error *said)
 {
     char here[FIRN_PATH_SIZE], path[2 * FIRN_PATH_SIZE];
+    setting s = {"--base", "base", base};
     if (base == NULL)
         return FIRN_EXIT_OK;
-    if (base[0] == '/' || base[0] == '$' || getcwd(here, sizeof here) == NULL)
-        return firn_shot_set(graph, NULL, "base", base);
-    snprintf(path, sizeof path, "%s/%s", here, base);
-    return firn_shot_set(graph, NULL, "base", path);
+    if (base[0] != '/' && base[0] != '$' && getcwd(here, sizeof here) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", here, base);
+        s.text = path;
+    }
+    return set(graph, NULL, &s, said);
 }
 
-static int apply(firn_graph *graph, const firn_shot_words *words)
+static int apply(firn_graph *graph, const firn_shot_words *words, firn_error *said)
 {
     firn_error error;
-    int code = set_everywhere(graph, "thread_count", words->threads);
+    const setting quality = {"--quality", "quality", words->quality};
+    int code = set_everywhere(graph, &(setting){"--threads", "thread_count", words->threads}, said);
     if (code == FIRN_EXIT_OK)
-        code = set_everywhere(graph, "memory_limit", words->memory);
+        code =
+            set_everywhere(graph, &(setting){"--max-memory", "memory_limit", words->memory}, said);
     if (code == FIRN_EXIT_OK)
-        code = set_base(graph, words->base);
+        code = set_base(graph, words->base, said);
     if (code == FIRN_EXIT_OK && words->quality != NULL)
-        code = firn_shot_set(graph, NULL, "quality", words->quality);
-    for (size_t i = 0; code == FIRN_EXIT_OK && i < words->sets.count; i++) {
-        if (firn_graph_set_text(graph, words->sets.words[i], &error) == FIRN_OK)
-            continue;
-        fprintf(stderr, "firn: --set %s: %s\n", words->sets.words[i], error.message);
-        code = FIRN_EXIT_USAGE;
-    }
+        code = set(graph, NULL, &quality, said);
+    for (size_t i = 0; code == FIRN_EXIT_OK && i < words->sets.count; i++)
+        if (firn_graph_set_text(graph, words->sets.words[i], &error) != FIRN_OK)
+            code = firn_shot_refuse(said, FIRN_EXIT_USAGE, "--set %s: %s", words->sets.words[i],
+                                    error.message);
     return code;
 }
 
 int firn_shot_load(const char *command, const char *path, const firn_shot_words *words,
-                   firn_graph **graph)
+                   firn_graph **graph, firn_error *said)
 {
     *graph = NULL;
-    if (access(path, F_OK) != 0) {
-        fprintf(stderr, "firn %s: there is no scene '%s'; `firn new` makes one\n", command, path);
-        return FIRN_EXIT_MISSING;
-    }
+    if (access(path, F_OK) != 0)
+        return firn_shot_refuse(said, FIRN_EXIT_MISSING,
+                                "there is no scene '%s'; `firn new` makes one", path);
     firn_error error;
     firn_result result = firn_graph_load(path, graph, &error);
     if (result != FIRN_OK) {
-        int code = firn_exit_of(result, &error);
         bool of_the_graph = result == FIRN_ERR_ARGUMENT || result == FIRN_ERR_NOT_FOUND ||
                             result == FIRN_ERR_FORMAT || result == FIRN_ERR_UNSUPPORTED;
-        return of_the_graph ? FIRN_EXIT_GRAPH : code;
+        return firn_shot_refuse(said, of_the_graph ? FIRN_EXIT_GRAPH : firn_exit_code(result), "%s",
+                                error.message);
     }
-    int code = apply(*graph, words);
+    int code = apply(*graph, words, said);
     firn_bake_def def;
     if (code == FIRN_EXIT_OK && !firn_shot_frames(words->frames, *graph, &def))
-        code =
-            firn_usage(command, "--frames takes 7, 1001-1100 or 1-100x2, not '%s'", words->frames);
+        code = firn_shot_refuse(
+            said, FIRN_EXIT_USAGE,
+            "--frames takes 7, 1001-1100 or 1-100x2, not '%s'%s (see firn %s --help)",
+            words->frames, def.first > def.last ? ", which ends before it begins" : "", command);
     if (code == FIRN_EXIT_OK)
         return code;
     firn_graph_destroy(*graph);
     *graph = NULL;
     return code;
+}
+
+// Reads a whole number and moves behind it.
+static bool read_frame(const char **at, int *frame)
+{
+    char *end = NULL;
+    errno = 0;
+    long number = strtol(*at, &end, 10);
+    bool begins = (*at)[0] == '-' ? isdigit((unsigned char)(*at)[1]) != 0
+                                  : isdigit((unsigned char)(*at)[0]) != 0;
+    if (!begins || errno != 0 || number < INT_MIN || number > INT_MAX)
+        return false;
+    *frame = (int)number;
+    *at = end;
+    return true;
 }
 
 bool firn_shot_frames(const char *text, const firn_graph *graph, firn_bake_def *def)
@@ -110,25 +149,17 @@ bool firn_shot_frames(const char *text, const firn_graph *graph, firn_bake_def *
     def->step = 1;
     if (text == NULL)
         return true;
-    int length = 0;
-    if (sscanf(text, "%d%n", &def->first, &length) != 1)
+    if (!read_frame(&text, &def->first))
         return false;
     def->last = def->first;
-    text += length;
-    if (*text == '-') {
-        if (sscanf(text, "-%d%n", &def->last, &length) != 1)
-            return false;
-        text += length;
-    }
-    if (*text == 'x') {
-        if (sscanf(text, "x%d%n", &def->step, &length) != 1)
-            return false;
-        text += length;
-    }
+    if (*text == '-' && (text++, !read_frame(&text, &def->last)))
+        return false;
+    if (*text == 'x' && (text++, !read_frame(&text, &def->step)))
+        return false;
     return *text == '\0' && def->first <= def->last && def->step >= 1;
 }
 
-int firn_shot_check(firn_graph *graph)
+int firn_shot_check(firn_graph *graph, firn_error *said)
 {
     static const char *const levels[] = {"note", "warning", "error"};
     const firn_problem *problems = NULL;
@@ -136,7 +167,9 @@ int firn_shot_check(firn_graph *graph)
     firn_error error;
     firn_result result = firn_graph_validate(graph, &problems, &count, &error);
     if (problems == NULL && result != FIRN_OK)
-        return firn_exit_of(result, &error);
+        return firn_shot_refuse(said, firn_exit_code(result), "%s", error.message);
+    if (said != NULL)
+        *said = error;
     int code = FIRN_EXIT_OK;
     for (size_t i = 0; i < count; i++) {
         fprintf(stderr, "%s: %s\n", levels[problems[i].level], problems[i].message);
@@ -145,4 +178,17 @@ int firn_shot_check(firn_graph *graph)
             code = missing ? FIRN_EXIT_MISSING : FIRN_EXIT_GRAPH;
     }
     return code;
+}
+
+const char *firn_shot_nearest(char *path)
+{
+    while (access(path, F_OK) != 0) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return ".";
+        if (slash == path)
+            return "/";
+        *slash = '\0';
+    }
+    return path;
 }

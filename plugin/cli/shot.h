@@ -15,18 +15,23 @@ typedef struct firn_shot_words {
 enum { FIRN_SHOT_ROW_COUNT = 6 };
 extern const firn_option firn_shot_rows[FIRN_SHOT_ROW_COUNT];
 
-/// Loads the scene and applies the options. Prints what is wrong; *graph is then NULL and the
-/// result an exit code.
+/// Loads the scene and applies the options. Prints what is wrong and keeps it in `said`, which may
+/// be NULL; *graph is then NULL and the result an exit code.
 int firn_shot_load(const char *command, const char *path, const firn_shot_words *words,
-                   firn_graph **graph);
+                   firn_graph **graph, firn_error *said);
 
 /// Reads --frames: "7", "1001-1100", "1-100x2"; the whole graph when text is NULL.
 bool firn_shot_frames(const char *text, const firn_graph *graph, firn_bake_def *def);
 
-/// Sets a parameter, or one of the shot with node NULL; prints what is wrong.
-int firn_shot_set(firn_graph *graph, const char *node, const char *param, const char *text);
+/// Cuts the path down to the part of it that is there, since the folder of a cache may not be yet.
+const char *firn_shot_nearest(char *path);
 
-/// Prints every problem of the graph to stderr; the exit code of the worst.
-int firn_shot_check(firn_graph *graph);
+/// Prints "firn: " and the sentence to stderr and keeps it in `said`, which may be NULL; returns
+/// the code.
+int firn_shot_refuse(firn_error *said, int code, const char *format, ...) FIRN_PRINTF(3, 4);
+
+/// Prints every problem of the graph to stderr and keeps the first error in `said`, which may be
+/// NULL; the exit code of the worst.
+int firn_shot_check(firn_graph *graph, firn_error *said);
 
 #endif

@@ -73,17 +73,31 @@ static bool read_axis(firn_axis *a, const char *text)
     }
 }
 
-static int read_plan(const request *own, firn_wedge *plan)
+// Settings of the shot that the folders of variants are made of.
+static bool is_place(const char *name)
+{
+    static const char *const places[] = {"name", "base", "version", "wedge"};
+    for (size_t i = 0; i < FIRN_COUNT(places); i++)
+        if (strcmp(places[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int read_plan(const firn_words *vary, firn_wedge *plan)
 {
     plan->variant_count = 1;
-    if (own->vary.count == 0 || own->vary.count > FIRN_AXIS_MAX)
-        return firn_usage("wedge", "--vary is needed, 1 to %d times", FIRN_AXIS_MAX);
-    for (size_t i = 0; i < own->vary.count; i++) {
-        if (!read_axis(&plan->axes[i], own->vary.words[i]))
+    if (vary->count == 0 || vary->count > FIRN_AXIS_MAX)
+        return firn_usage("wedge", "--vary is needed, 1 to %d times, or \"vary\" in the scene",
+                          FIRN_AXIS_MAX);
+    for (size_t i = 0; i < vary->count; i++) {
+        if (!read_axis(&plan->axes[i], vary->words[i]))
             return firn_usage("wedge",
                               "--vary takes node.param=a,b,c or node.param=from:to:count, "
                               "not '%s'",
-                              own->vary.words[i]);
+                              vary->words[i]);
+        if (is_place(plan->axes[i].name))
+            return firn_usage("wedge", "%s cannot be varied: it says where the variants go",
+                              plan->axes[i].name);
         plan->axis_count++;
         plan->variant_count *= plan->axes[i].count;
         if (plan->variant_count > VARIANT_MAX)
@@ -92,27 +106,31 @@ static int read_plan(const request *own, firn_wedge *plan)
     return FIRN_EXIT_OK;
 }
 
+static firn_voice voice_of(const request *own)
+{
+    return firn_voice_choose(own->quiet != NULL, own->json != NULL);
+}
+
 // --- The variants --------------------------------------------------------------------------------
 
 static int load_variant(const request *own, const firn_wedge *plan, const char *path,
                         size_t variant, firn_graph **graph)
 {
-    int code = firn_shot_load("wedge", path, &own->shot, graph);
+    firn_error said, error;
+    int code = firn_shot_load("wedge", path, &own->shot, graph, &said);
     char text[FIRN_AXIS_NAME + FIRN_TEXT_SIZE + 2];
-    snprintf(text, sizeof text, "%zu", variant);
-    if (code == FIRN_EXIT_OK)
-        code = firn_shot_set(*graph, NULL, "wedge", text);
+    const double number[3] = {(double)variant};
+    if (code == FIRN_EXIT_OK && firn_graph_set(*graph, NULL, "wedge", number, &said) != FIRN_OK)
+        code = FIRN_EXIT_USAGE;
     for (size_t i = 0; code == FIRN_EXIT_OK && i < plan->axis_count; i++) {
-        firn_error error;
         snprintf(text, sizeof text, "%s=%s", plan->axes[i].name,
                  firn_wedge_value(plan, variant, i));
-        if (firn_graph_set_text(*graph, text, &error) == FIRN_OK)
-            continue;
-        fprintf(stderr, "firn: --vary %s: %s\n", text, error.message);
-        code = FIRN_EXIT_USAGE;
+        if (firn_graph_set_text(*graph, text, &error) != FIRN_OK)
+            code = firn_shot_refuse(&said, FIRN_EXIT_USAGE, "--vary %s: %s", text, error.message);
     }
     if (code == FIRN_EXIT_OK)
         return code;
+    firn_meter_refuse(voice_of(own), code, said.message);
     firn_graph_destroy(*graph);
     *graph = NULL;
     return code;
@@ -146,11 +164,15 @@ static int cook_variant(const request *own, const firn_wedge *plan, const char *
                         size_t variant, char *home)
 {
     firn_graph *graph = NULL;
-    firn_voice voice = firn_voice_choose(own->quiet != NULL, own->json != NULL);
+    firn_bake_run_def run = {.voice = voice_of(own)};
     int code = load_variant(own, plan, path, variant, &graph);
     if (code != FIRN_EXIT_OK)
         return code;
-    if (voice == FIRN_VOICE_PLAIN || voice == FIRN_VOICE_BAR)
+    if (own->only == NULL) {
+        run.part = (int)variant;
+        run.parts = (int)plan->variant_count;
+    }
+    if (run.voice == FIRN_VOICE_PLAIN || run.voice == FIRN_VOICE_BAR)
         print_variant(plan, variant);
     firn_bake_def def;
     firn_shot_frames(own->shot.frames, graph, &def);
@@ -160,7 +182,7 @@ static int cook_variant(const request *own, const firn_wedge *plan, const char *
     if (result == FIRN_OK)
         result = firn_wedge_note(plan, home, variant, "cooking", -1, &error);
     if (result == FIRN_OK) {
-        code = firn_bake_run(graph, &def, voice);
+        code = firn_bake_run(graph, &def, &run);
         result = firn_wedge_note(plan, home, variant, status_of(code), code, &error);
     }
     firn_graph_destroy(graph);
@@ -194,13 +216,35 @@ static int cook_all(const request *own, const firn_wedge *plan, const char *path
     return code != FIRN_EXIT_OK ? code : firn_exit_of(result, &error);
 }
 
+// What the command line varies, or what the scene does.
+static int plan_variants(const request *own, const char *path, firn_wedge *plan)
+{
+    if (own->vary.count > 0)
+        return read_plan(&own->vary, plan);
+    firn_graph *graph = NULL;
+    firn_error said;
+    int code = firn_shot_load("wedge", path, &own->shot, &graph, &said);
+    if (code != FIRN_EXIT_OK) {
+        firn_meter_refuse(voice_of(own), code, said.message);
+        return code;
+    }
+    firn_words vary = {0};
+    while (vary.count < FIRN_WORDS_MAX && firn_graph_vary(graph, vary.count) != NULL) {
+        vary.words[vary.count] = firn_graph_vary(graph, vary.count);
+        vary.count++;
+    }
+    code = read_plan(&vary, plan);
+    firn_graph_destroy(graph);
+    return code;
+}
+
 static int run_wedge(const void *memory, const firn_words *words)
 {
     const request *own = memory;
     firn_wedge *plan = firn_alloc_zero(sizeof *plan);
     if (plan == NULL)
         return FIRN_EXIT_MEMORY;
-    int code = read_plan(own, plan);
+    int code = plan_variants(own, words->words[0], plan);
     // A value that is wrong is found now, not after the variants before it.
     bool all = own->list != NULL || own->only == NULL;
     for (size_t v = 0; code == FIRN_EXIT_OK && all && v < plan->variant_count; v++) {
@@ -219,7 +263,8 @@ static int run_wedge(const void *memory, const firn_words *words)
 #define ROW(field) offsetof(request, field)
 
 static const firn_option options[] = {
-    {"--vary", "NODE.PARAM=...", "a,b,c or from:to:count; repeated: all combinations", ROW(vary),
+    {"--vary", "NODE.PARAM=...",
+     "a,b,c or from:to:count; vectors as '0 1 0,0 2 0'; repeated: all combinations", ROW(vary),
      true},
     {"--list", NULL, "prints the variants and cooks nothing", ROW(list)},
     {"--only", "N", "cooks one variant, for job arrays", ROW(only)},
@@ -231,9 +276,10 @@ static const firn_option options[] = {
 const firn_command firn_command_wedge = {
     .name = "wedge",
     .summary = "cooks a shot with many values of some parameters",
-    .usage = "SHOT.firn --vary NODE.PARAM=VALUES... [OPTIONS]",
+    .usage = "SHOT.firn [--vary NODE.PARAM=VALUES...] [OPTIONS]",
     .about =
-        "Cooks every combination of the values into a folder of its own,\n"
+        "Cooks every combination of the values, of the command line or of \"vary\" in the\n"
+        "scene, into a folder of its own,\n"
         "<base>/<name>/v<version>/w<number>, with the graph as it was cooked. wedges.csv beside\n"
         "them says what each number stands for and how it is doing, contact_sheet.png shows\n"
         "the last frame of each, and `firn report` of that folder compares their numbers.",

@@ -84,6 +84,12 @@ static bool has_file(const settings *s)
     return s->shape == SHAPE_MESH || s->shape == SHAPE_LEVEL_SET;
 }
 
+// Numbered files are a sequence, whether or not somebody says so.
+static bool deforms(const settings *s)
+{
+    return has_file(s) && (s->deforming || firn_path_has_frame(s->file));
+}
+
 static firn_result check(const void *memory, firn_error *error)
 {
     const settings *s = memory;
@@ -107,7 +113,7 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
     (void)param;
     if (!has_file(s) || s->file[0] == '\0')
         return false;
-    int number = s->deforming && s->shape == SHAPE_LEVEL_SET ? frame + s->sequence.offset : frame;
+    int number = deforms(s) && s->shape == SHAPE_LEVEL_SET ? frame + s->sequence.offset : frame;
     return firn_path_of_frame(s->file, number, path, size, NULL) == FIRN_OK;
 }
 
@@ -328,7 +334,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     own->data.def = s->def;
     own->data.def.shape = core_shapes[s->shape];
     own->data.def.pose = pose_of(s);
-    if (has_file(s) && s->deforming)
+    if (deforms(s))
         FIRN_TRY(load_deforming(cook, error));
     else if (has_file(s))
         FIRN_TRY(load_still(cook, error));
@@ -346,7 +352,7 @@ const firn_node_type firn_node_collider = {
     .category = "Simulation",
     .help = "Something solid: a shape, a mesh or a level set that stands, moves with keys or "
             "deforms.",
-    .version = 1,
+    .version = 2,
     .params = params,
     .param_count = FIRN_COUNT(params),
     .rows = rows,

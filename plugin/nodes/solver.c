@@ -17,7 +17,7 @@ typedef struct settings {
     firn_sim_def def;
 } settings;
 
-enum { COLUMN_COUNT = 9, STAT_COUNT = 17 };
+enum { COLUMN_COUNT = 9, STAT_COUNT = 18 };
 
 // What firn_sim_change takes over.
 #define ANIMATED                                                                                   \
@@ -228,6 +228,7 @@ static void collect_stats(state *own)
     firn_step_stats now = firn_sim_stats(own->sim);
     const firn_stat stats[STAT_COUNT] = {
         {"particles", (double)firn_sim_particles(own->sim).count},
+        {"asleep", (double)now.asleep},
         {"time", firn_sim_time(own->sim)},
         {"substeps", own->substeps_before < 0 ? 0.0 : (double)(now.substep - own->substeps_before)},
         {"dt", now.dt},

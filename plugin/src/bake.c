@@ -24,13 +24,16 @@ firn_result firn_graph_cache_folder(const firn_graph *graph, char *path, size_t 
 {
     const firn_shot *shot = &graph->shot;
     char base[FIRN_PATH_SIZE], wedge[32] = "";
-    FIRN_TRY(firn_graph_resolve_path(graph, shot->base, base, sizeof base, error));
+    firn_result result = firn_graph_resolve_path(graph, shot->base, base, sizeof base, error);
+    if (result != FIRN_OK) {
+        firn_error cause = error != NULL ? *error : (firn_error){0};
+        return firn_fail(error, result, "base: %s", cause.message);
+    }
     if (shot->wedge >= 0)
         snprintf(wedge, sizeof wedge, "/w%d", shot->wedge);
     if (shot->name[0] == '\0' || strchr(shot->name, '/') != NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "the name of the graph is '%s'; a cache needs one without '/'",
-                         shot->name);
+                         "name is '%s'; a cache needs a name, without '/'", shot->name);
     int length = snprintf(path, size, "%s/%s/v%d%s", base[0] != '\0' ? base : ".", shot->name,
                           shot->version, wedge);
     if (length < 0 || (size_t)length >= size || length > 3500)
@@ -146,21 +149,37 @@ static void remove_old(const firn_bake *bake, const firn_manifest *old)
     }
 }
 
-// With resume, the manifest of the earlier run if it is one of this graph; else an empty one.
+static void warn_of_manifest(const firn_bake *bake, const firn_error *cause)
+{
+    const firn_host *host = &bake->graph->host;
+    char message[FIRN_MESSAGE_SIZE + 64];
+    snprintf(message, sizeof message, "%s; every frame is cooked again", cause->message);
+    if (host->log != NULL)
+        host->log(FIRN_LEVEL_WARNING, "", message, host->user);
+}
+
+// With resume, the manifest of the earlier run if it is one of this graph; else an empty one. A run
+// that ended before its first frame has nothing to mix with: an input was mended since.
 static firn_result open_manifest(firn_bake *bake, firn_error *error)
 {
     firn_manifest *old = NULL;
     firn_error cause;
     firn_result found = firn_manifest_read(bake->folder, &old, &cause);
-    if (found == FIRN_OK && bake->resume) {
+    firn_manifest_view view = {0};
+    if (found == FIRN_OK)
+        view = firn_manifest_look(old);
+    bool is_empty = view.frame_count == 0 && view.file_count == 0;
+    if (found == FIRN_OK && bake->resume && (view.hash == bake->hash || !is_empty)) {
         bake->manifest = old;
-        if (firn_manifest_look(old).hash == bake->hash)
+        if (view.hash == bake->hash)
             return FIRN_OK;
         return firn_fail(error, FIRN_ERR_STALE,
                          "the cache in '%s' was cooked from other settings, links or files; cook "
                          "it anew without resume, or into another version",
                          bake->folder);
     }
+    if (bake->resume && found != FIRN_OK && found != FIRN_ERR_NOT_FOUND)
+        warn_of_manifest(bake, &cause);
     bake->resume = false;
     firn_bake_clear_checkpoints(bake);
     if (found == FIRN_OK)
@@ -222,6 +241,21 @@ static bool archives_are_whole(const firn_bake *bake)
     return true;
 }
 
+// Archives that have every frame stay as they are while other files are mended.
+static void leave_archives(firn_bake *bake)
+{
+    firn_manifest_view view = firn_manifest_look(bake->manifest);
+    size_t kept = 0;
+    for (size_t t = 0; t < bake->target_count; t++) {
+        bool found = false;
+        for (size_t i = 0; i < view.file_count; i++)
+            found = found || strcmp(view.files[i].node, bake->targets[t]->name) == 0;
+        if (!found)
+            bake->targets[kept++] = bake->targets[t];
+    }
+    bake->target_count = kept;
+}
+
 static firn_result begin_archives(firn_bake *bake, firn_error *error)
 {
     bake->archive_frames = INT_MAX;
@@ -236,7 +270,11 @@ static firn_result begin_archives(firn_bake *bake, firn_error *error)
         int frames = -1;
         FIRN_TRY(firn_node_failed(node, type->begin(&cook, &frames, error)));
         node->cooked = false;
-        if (frames >= 0 && frames < bake->archive_frames)
+        if (frames < 0)
+            continue;
+        // One that is there already has too few frames, and is no part of the cache until it has.
+        firn_manifest_drop_files(bake->manifest, node->name);
+        if (frames < bake->archive_frames)
             bake->archive_frames = frames;
     }
     return FIRN_OK;
@@ -295,9 +333,12 @@ static firn_result finish_archives(firn_bake *bake, firn_error *error)
 
 static firn_result bake_frames(firn_bake *bake, firn_error *error)
 {
+    bool listed = first_missing(bake) > bake->last;
     drop_damaged(bake);
     int missing = first_missing(bake);
-    bool complete = missing > bake->last && archives_are_whole(bake);
+    bool whole = listed && archives_are_whole(bake), complete = whole && missing > bake->last;
+    if (whole && !complete)
+        leave_archives(bake);
     bake->archive_frames = INT_MAX;
     if (!complete)
         FIRN_TRY(begin_archives(bake, error));

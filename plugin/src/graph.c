@@ -82,6 +82,9 @@ void firn_graph_destroy(firn_graph *graph)
     firn_free(graph->nodes);
     firn_free(graph->order);
     firn_free(graph->ui);
+    for (size_t i = 0; i < graph->vary_count; i++)
+        firn_free(graph->vary[i]);
+    firn_free(graph->vary);
     firn_types_destroy(graph->types, graph->type_count);
     firn_free(graph);
 }
@@ -261,4 +264,20 @@ const char *firn_graph_ui(const firn_graph *graph, const char *node)
 {
     const firn_node *found = node != NULL ? firn_graph_find(graph, node) : NULL;
     return node == NULL ? graph->ui : found != NULL ? found->ui : NULL;
+}
+
+firn_result firn_graph_add_vary(firn_graph *graph, const char *text, firn_error *error)
+{
+    FIRN_TRY(firn_grow(&graph->vary, &graph->vary_capacity, graph->vary_count, sizeof *graph->vary,
+                       error));
+    char *copy = firn_text_copy(text);
+    if (copy == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot keep what is varied");
+    graph->vary[graph->vary_count++] = copy;
+    return FIRN_OK;
+}
+
+const char *firn_graph_vary(const firn_graph *graph, size_t index)
+{
+    return index < graph->vary_count ? graph->vary[index] : NULL;
 }

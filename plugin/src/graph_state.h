@@ -83,6 +83,8 @@ struct firn_graph {
     size_t node_count, node_capacity;
     firn_shot shot;
     char *ui;
+    char **vary; // what a wedge varies
+    size_t vary_count, vary_capacity;
     char folder[FIRN_PATH_SIZE];
     firn_host host;
     bool stop;       // the host answered FIRN_STOP

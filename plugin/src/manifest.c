@@ -180,6 +180,17 @@ firn_result firn_manifest_put_file(firn_manifest *manifest, const firn_cache_fil
     return FIRN_OK;
 }
 
+void firn_manifest_drop_files(firn_manifest *manifest, const char *node)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < manifest->file_count; i++)
+        if (strcmp(manifest->files[i].node, node) == 0)
+            free_files(&manifest->files[i], 1);
+        else
+            manifest->files[kept++] = manifest->files[i];
+    manifest->file_count = kept;
+}
+
 firn_manifest_view firn_manifest_look(const firn_manifest *manifest)
 {
     firn_manifest_view view = {manifest->name,       manifest->program,     manifest->hash,

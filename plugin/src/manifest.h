@@ -12,6 +12,7 @@ firn_result firn_manifest_put_frame(firn_manifest *manifest, const firn_cache_fr
                                     firn_error *error);
 firn_result firn_manifest_put_file(firn_manifest *manifest, const firn_cache_file *file,
                                    firn_error *error);
+void firn_manifest_drop_files(firn_manifest *manifest, const char *node); // not those of frames
 void firn_manifest_drop_frame(firn_manifest *manifest, int frame);
 const firn_cache_frame *firn_manifest_find(const firn_manifest *manifest, int frame);
 firn_result firn_manifest_write(const firn_manifest *manifest, const char *folder,

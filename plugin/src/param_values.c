@@ -22,6 +22,9 @@ static firn_result find_param(const firn_graph *graph, const char *node, const c
         return FIRN_OK;
     char hint[100];
     firn_did_you_mean_param(table, param, hint, sizeof hint);
+    for (size_t i = 0; i < (*found)->type->info.input_count; i++)
+        if (strcmp((*found)->type->info.inputs[i].name, param) == 0)
+            snprintf(hint, sizeof hint, "; that is an input, and links are made under \"inputs\"");
     return firn_fail(error, FIRN_ERR_NOT_FOUND, "%s (%s) has no parameter '%.100s'%s", node,
                      (*found)->type->info.name, param, hint);
 }

@@ -26,6 +26,13 @@ static firn_result at_line(const reading *r, firn_result result, firn_error *err
                      firn_scene_line(r->text, r->size, r->path), cause.message);
 }
 
+/// Puts the node, or its input, before a message that does not name it.
+static firn_result of(const char *place, firn_result result, firn_error *error)
+{
+    firn_error cause = error != NULL ? *error : (firn_error){0};
+    return firn_fail(error, result, "%.130s: %s", place, cause.message);
+}
+
 static void go_to(reading *r, const char *a, const char *b, const char *c, const char *d)
 {
     const char *const path[FIRN_SCENE_DEPTH] = {a, b, c, d};
@@ -240,7 +247,8 @@ static firn_result read_node(reading *r, const char *name, json_t *json, firn_er
     if (type == NULL)
         return at_line(
             r, firn_fail(error, FIRN_ERR_FORMAT, "the node '%.60s' has no \"type\"", name), error);
-    FIRN_TRY(at_line(r, firn_graph_add(r->graph, type, name, error), error));
+    firn_result added = firn_graph_add(r->graph, type, name, error);
+    FIRN_TRY(at_line(r, added == FIRN_ERR_NOT_FOUND ? of(name, added, error) : added, error));
     const firn_node *node = firn_graph_find(r->graph, name);
     FIRN_TRY(read_comment(r, firn_graph_find(r->graph, name), json, error));
     FIRN_TRY(read_params(r, node, json_object_get(json, "params"), FIRN_LAYER_ALWAYS, error));
@@ -253,8 +261,12 @@ static firn_result read_link(reading *r, const char *node, const char *input, co
 {
     if (!json_is_string(from))
         return refuse(r, error, input, "the name of a node or a list of names");
-    return at_line(r, firn_graph_link(r->graph, json_string_value(from), node, input, error),
-                   error);
+    const char *name = json_string_value(from);
+    char place[2 * FIRN_NAME_SIZE];
+    snprintf(place, sizeof place, "%s.%.60s", node, input);
+    firn_result result = firn_graph_link(r->graph, name, node, input, error);
+    bool unknown = result == FIRN_ERR_NOT_FOUND && firn_graph_find(r->graph, name) == NULL;
+    return at_line(r, unknown ? of(place, result, error) : result, error);
 }
 
 static firn_result read_inputs(reading *r, const char *node, json_t *json, firn_error *error)
@@ -297,10 +309,25 @@ static firn_result read_frames(reading *r, const json_t *frames, firn_error *err
     return at_line(r, firn_graph_set(r->graph, NULL, "last", values[1], error), error);
 }
 
+static firn_result read_vary(reading *r, const json_t *list, firn_error *error)
+{
+    go_to(r, "vary", NULL, NULL, NULL);
+    if (list != NULL && !json_is_array(list))
+        return refuse(r, error, "vary", "a list of texts such as \"snow.hardening=5,10,20\"");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text == NULL)
+            return refuse(r, error, "vary", "a list of texts such as \"snow.hardening=5,10,20\"");
+        FIRN_TRY(firn_graph_add_vary(r->graph, text, error));
+    }
+    return FIRN_OK;
+}
+
 static firn_result read_shot(reading *r, json_t *root, firn_error *error)
 {
-    static const char *const known[] = {"firn",    "name",  "fps",     "frames", "quality", "base",
-                                        "version", "wedge", "comment", "nodes",  "ui",      NULL};
+    static const char *const known[] = {"firn", "name",    "fps",   "frames",  "quality",
+                                        "base", "version", "wedge", "comment", "nodes",
+                                        "ui",   "vary",    NULL};
     FIRN_TRY(check_keys(r, root, known, "the scene", 0, error));
     firn_param_table table = firn_shot_params();
     for (size_t i = 0; i < table.count; i++) {
@@ -322,6 +349,7 @@ static firn_result read_shot(reading *r, json_t *root, firn_error *error)
         FIRN_TRY(at_line(r, result, error));
     }
     FIRN_TRY(read_frames(r, json_object_get(root, "frames"), error));
+    FIRN_TRY(read_vary(r, json_object_get(root, "vary"), error));
     return read_ui(r, NULL, json_object_get(root, "ui"), error);
 }
 

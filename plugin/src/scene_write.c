@@ -161,6 +161,13 @@ static json_t *graph_json(const firn_graph *graph, bool resolved)
     for (size_t i = 0; i < graph->node_count; i++)
         json_object_set_new(nodes, graph->nodes[i]->name, node_json(graph->nodes[i], resolved));
     json_object_set_new(root, "nodes", nodes);
+    // A resolved graph is one of the variants.
+    json_t *vary = json_array();
+    for (size_t i = 0; !resolved && i < graph->vary_count; i++)
+        json_array_append_new(vary, json_string(graph->vary[i]));
+    if (json_array_size(vary) > 0)
+        json_object_set(root, "vary", vary);
+    json_decref(vary);
     set_ui(root, graph->ui);
     return root;
 }

@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "graph_state.h"
 
+#include "firn/cache.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -115,6 +117,23 @@ static firn_result check_uses(firn_graph *graph, firn_error *error)
     return FIRN_OK;
 }
 
+// Where the files go, of a graph that writes any.
+static firn_result check_place(firn_graph *graph, firn_error *error)
+{
+    char folder[FIRN_PATH_SIZE];
+    firn_error cause;
+    bool writes = false;
+    for (size_t i = 0; i < graph->node_count; i++)
+        writes = writes || graph->nodes[i]->type->info.output == FIRN_KIND_NONE;
+    firn_result result = FIRN_OK;
+    if (writes)
+        result = firn_graph_cache_folder(graph, folder, sizeof folder, &cause);
+    if (result == FIRN_OK)
+        return FIRN_OK;
+    firn_problem problem = {FIRN_LEVEL_ERROR, result, "", "", cause.message};
+    return add_problem(graph, &problem, error);
+}
+
 firn_result firn_graph_validate(firn_graph *graph, const firn_problem **problems, size_t *count,
                                 firn_error *error)
 {
@@ -126,6 +145,7 @@ firn_result firn_graph_validate(firn_graph *graph, const firn_problem **problems
         firn_problem problem = {FIRN_LEVEL_ERROR, FIRN_ERR_ARGUMENT, "", "", message};
         FIRN_TRY(add_problem(graph, &problem, error));
     }
+    FIRN_TRY(check_place(graph, error));
     for (size_t i = 0; i < graph->node_count; i++)
         FIRN_TRY(check_node(graph->nodes[i], error));
     FIRN_TRY(check_uses(graph, error));

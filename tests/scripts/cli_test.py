@@ -175,7 +175,13 @@ class ExitCodes(Firn):
             ("no value is expected by '--quiet=1'", ["cook", self.scene, "--quiet=1"]),
             ("expected firn cook SHOT.firn", ["cook"]),
             ("one word too many: 'b'", ["cook", "a", "b"]),
-            ("--frames takes .* not '5-1'", ["cook", self.scene, "--frames", "5-1"]),
+            ("--frames takes .* not '5-1', which ends before it begins",
+             ["cook", self.scene, "--frames", "5-1"]),
+            ("not '99999999999'", ["cook", self.scene, "--frames", "99999999999"]),
+            ("not '1-99999999999'", ["cook", self.scene, "--frames", "1-99999999999"]),
+            ("not ' 1-2'", ["cook", self.scene, "--frames", " 1-2"]),
+            ("not '1--'", ["cook", self.scene, "--frames", "1--"]),
+            ("not ''", ["cook", self.scene, "--frames", ""]),
             ("not '1-5x0'", ["cook", self.scene, "--frames", "1-5x0"]),
             ("not '1-5y'", ["cook", self.scene, "--frames", "1-5y"]),
             ("there is no node 'solvr'; did you mean 'solver'",
@@ -183,8 +189,14 @@ class ExitCodes(Firn):
             ("has no parameter 'cel_size'; did you mean 'cell_size'",
              ["cook", self.scene, "--set", "solver.cel_size=1"]),
             ("cell_size is -1", ["check", self.scene, "--set", "solver.cell_size=-1"]),
-            ("quality is 'best'", ["cook", self.scene, "--quality", "best"]),
-            ("thread_count is 'x'", ["cook", self.scene, "--threads", "x"]),
+            ("--quality best: quality is 'best'", ["cook", self.scene, "--quality", "best"]),
+            ("--threads x: solver.thread_count is 'x'", ["cook", self.scene, "--threads", "x"]),
+            ("--max-memory 1GB: .*memory_limit is '1GB'",
+             ["cook", self.scene, "--max-memory", "1GB"]),
+            ("that is an input", ["cook", self.scene, "--set", "ball.material=snow"]),
+            ("no collider 'grond'; did you mean 'ground'", ["collider", self.scene, "grond"]),
+            ("-o takes a .png, not 'a.gif'", ["picture", "cache/tiny/v1", "-o", "a.gif"]),
+            ("name cannot be varied", ["wedge", self.scene, "--vary", "name=a,b"]),
             ("no example 'nothing'", ["new", "nothing"]),
             ("--vary is needed", ["wedge", self.scene]),
             ("not 'snow.hardening'", ["wedge", self.scene, "--vary", "snow.hardening"]),
@@ -210,7 +222,13 @@ class ExitCodes(Firn):
         text = Path(self.scene).read_text()
         for pattern, old, new in (
             (r"bad\.firn:\d+: .*'radus'; did you mean 'radius'", '"radius"', '"radus"'),
-            (r"did you mean 'solver'", '"type": "solver"', '"type": "solvr"'),
+            (r"bad\.firn:\d+: solver: .*did you mean 'solver'", '"type": "solver"',
+             '"type": "solvr"'),
+            (r"bad\.firn:\d+: solver\.sources: there is no node 'bal'; did you mean 'ball'",
+             '"sources": "ball"', '"sources": "bal"'),
+            (r"name is 'a/b'", '"name": "tiny"', '"name": "a/b"'),
+            (r"base: the environment has no variable 'FIRN_NONE'", '"fps"',
+             '"base": "$FIRN_NONE/cache", "fps"'),
             (r"'nods'; did you mean 'nodes'", '"nodes"', '"nods"'),
             (r"bad\.firn:\d+", '"firn": 1,', '"firn": 1'),
             (r"solver .* needs a source", '"sources"', '"material"'),
@@ -296,6 +314,12 @@ class ExitCodes(Firn):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertRegex(done.stderr, "(?i)room|full|space")
 
+    def test_a_place_that_cannot_be_written(self):
+        self.refused(1, "part of the path is a file", "cook", self.scene, "--base", self.scene)
+        self.firn("check", self.scene, "--base", self.scene)
+        self.assertRegex(self.err, r"warning: '.*tiny\.firn' is a file; the cache cannot be")
+        self.refused(5, "its folder is not there", "new", "wedge", "-o", "none/a.firn")
+
     def test_signals(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             base = self.folder / str(code)
@@ -327,6 +351,24 @@ class Collider(Firn):
         self.assertRegex(self.firn("info", "ground.0004.vdb"), r"(?s)surface.*vel")
         self.firn("collider", self.scene, "ground", "-o", "g.vdb", *words, code=2)
         self.assertIn("-o 'ground.$F4.vdb'", self.err)
+
+    def test_numbered_files_deform_without_being_told_to(self):
+        words = ["--set", "ground.shape=mesh", "--set", "ground.file=wall.obj",
+                 "--set", "ground.mesh_voxel_size=0.05"]
+        for frame, height in (("0001", 0), ("0002", 1), ("0003", 2)):
+            (self.folder / "wall.obj").write_text(
+                f"v 0 {height} 0\nv 1 {height} 0\nv 0 {height + 1} 0\nv 0 {height} 1\n"
+                "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+            self.firn("collider", self.scene, "ground", *words, "-o", f"wall.{frame}.vdb")
+        files = ["--set", "ground.shape=level_set", "--set", "ground.file=wall.$F4.vdb",
+                 "--frames", "1-3"]
+        self.firn("cook", self.scene, "--quiet", *files, "--set", "last=3")
+        (self.folder / "wall.0002.vdb").unlink()
+        self.firn("cook", self.scene, *files, "--set", "last=3", code=5)
+        self.assertIn("wall.0002.vdb", self.err)
+        (self.folder / "wall.0002.vdb").write_bytes(b"damaged")
+        self.firn("cook", self.scene, *files, "--set", "last=3", code=10)
+        self.assertRegex(self.err, r"ground, frame 1: .*wall\.0002\.vdb")
 
     def test_what_is_no_mesh_is_refused(self):
         self.firn("collider", self.scene, "ground", code=2)
@@ -384,6 +426,18 @@ class Cook(Firn):
         last = json.loads(self.out.splitlines()[-1])
         self.assertEqual((last["event"], last["exit"]), ("failed", 4))
         self.assertIn("diverged", last["message"])
+
+    def test_what_keeps_a_cook_from_beginning_is_in_the_json_log(self):
+        for code, pattern, words in (
+            (2, "no parameter 'x'", ["--set", "solver.x=1"]),
+            (5, "none.obj", ["--set", "ball.region=mesh", "--set", "ball.file=none.obj"]),
+        ):
+            for command in (["cook"], ["wedge", "--vary", "snow.hardening=5,6", "--only", "0"]):
+                lines = self.firn(*command, self.scene, "--log-json", *words, code=code)
+                event = json.loads(lines.splitlines()[-1])
+                self.assertEqual((event["event"], event["exit"]), ("failed", code))
+                self.assertRegex(event["message"], pattern)
+                self.assertRegex(self.err, pattern)
 
     def test_a_terminal_gets_a_bar(self):
         screen, terminal = pty.openpty()
@@ -516,6 +570,47 @@ class Cook(Firn):
         self.assertIn("0 frames written", self.firn("resume", self.scene))
         self.assertEqual(before, {p: p.stat().st_mtime_ns for p in before})
 
+    def test_a_damaged_frame_is_mended_alone(self):
+        expected = self.cook("cache")
+        folder = self.folder / "cache/tiny/v1"
+        archive = folder / "archive_v1.abc"
+        before = archive.stat().st_mtime_ns
+        (folder / "tiny_v1.0003.bgeo").write_bytes(b"damaged")
+        (folder / "tiny_v1.0005.vdb").unlink()
+        self.assertIn("2 frames written", self.firn("resume", self.scene))
+        self.assertEqual(archive.stat().st_mtime_ns, before, "an archive that was whole")
+        self.assert_same_files(files_of(folder), expected, "mended")
+
+    def test_an_archive_that_was_to_grow_is_no_part_of_the_cache_until_it_has(self):
+        self.cook("cache", "--frames", "1-3")
+        process = self.start("resume", self.scene, "--frames", "1-5000")
+        self.wait_for(process, "^frame 6 ")
+        process.terminate()
+        process.communicate(timeout=30)
+        manifest = json.loads((self.folder / "cache/tiny/v1/manifest.json").read_text())
+        there = f"1-{manifest['frames'][-1]['frame']}"
+        found = self.cook("cache", "--resume", "--frames", there)
+        expected = self.cook("whole", "--frames", there)
+        self.assertEqual(found["archive_v1.abc"], expected["archive_v1.abc"])
+
+    def test_an_input_that_was_mended_before_the_first_frame_is_no_other_cache(self):
+        mesh = self.folder / "block.obj"
+        mesh.write_text("v 0 0 z\n")
+        words = ["--set", "ball.region=mesh", "--set", "ball.file=block.obj", "--set",
+                 "ball.mesh_voxel_size=0.05", "--frames", "1-2"]
+        self.firn("cook", self.scene, *words, code=10)
+        mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+                        "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+        self.assertIn("2 frames written", self.firn("resume", self.scene, *words))
+
+    def test_a_manifest_that_cannot_be_read_is_told(self):
+        expected = self.cook("cache")
+        manifest = self.folder / "cache/tiny/v1/manifest.json"
+        manifest.write_bytes(manifest.read_bytes()[:200])
+        self.assertIn("5 frames written", self.firn("resume", self.scene))
+        self.assertRegex(self.err, r"warning: .*manifest\.json.*every frame is cooked again")
+        self.assert_same_files(files_of(manifest.parent), expected, "cooked again")
+
     def test_usr1_writes_a_checkpoint_and_goes_on(self):
         process = self.start("cook", self.scene, "--frames", "1-5000",
                              "--set", "solver.checkpoint_frames=0")
@@ -560,6 +655,13 @@ class Wedge(Firn):
         with open(self.folder / "cache/tiny/v1/wedges.csv", newline="") as file:
             return {r["snow.hardening"]: r["status"] for r in csv.DictReader(file)}
 
+    def test_progress_counts_all_variants(self):
+        out = self.firn("wedge", self.scene, "--vary", "snow.hardening=5,6", "--frames", "1-3")
+        told = [int(n) for n in re.findall(r"(?m)^ALF_PROGRESS (\d+)%$", out)]
+        self.assertEqual(told, sorted(told))
+        self.assertEqual((told[0], told[-1]), (0, 100))
+        self.assertIn(50, told)
+
     def test_the_table_tells_how_each_variant_is_doing(self):
         vary = ["wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--frames", "1-2"]
         self.firn(*vary, "--only", "1", "--quiet", "--set", "solver.speed_limit=1", code=4)
@@ -574,6 +676,32 @@ class Wedge(Firn):
         self.assertEqual(self.statuses(), {"5": "cooking", "6": "failed", "7": "done"})
         self.firn(*vary, "--quiet")
         self.assertEqual(set(self.statuses().values()), {"done"})
+
+    def test_a_scene_may_list_what_is_varied(self):
+        scene = self.write_scene("list.firn", {**SCENE, "vary": ["snow.hardening=5,10",
+                                                                 "ground.friction=0:1:2"]})
+        listed = self.firn("wedge", scene, "--list").splitlines()
+        self.assertEqual(listed[1], "w1  snow.hardening=5  ground.friction=1")
+        self.assertEqual(len(listed), 4)
+        self.assertEqual(len(self.firn("wedge", scene, "--vary", "snow.hardening=1,2,3",
+                                       "--list").splitlines()), 3, "the command line counts")
+        self.firn("wedge", scene, "--only", "2", "--frames", "1", "--quiet")
+        cooked = json.loads((self.folder / "cache/tiny/v1/w2/resolved.firn").read_text())
+        self.assertNotIn("vary", cooked)
+        self.assertEqual(cooked["nodes"]["snow"]["params"]["hardening"], 10)
+        for wrong in ("snow.hardening=5", [5], {}):
+            bad = self.write_scene("bad.firn", {**SCENE, "vary": wrong})
+            self.firn("wedge", bad, code=6)
+            self.assertRegex(self.err, r"bad\.firn:\d+: vary must be a list")
+        self.firn("wedge", self.write_scene("bad.firn", {**SCENE, "vary": ["snow.hardenin=5"]}),
+                  "--list", code=2)
+        self.assertIn("did you mean 'hardening'?", self.err)
+
+    def test_the_wedge_of_the_paper_has_five_kinds_of_snow(self):
+        self.firn("new", "wedge")
+        listed = self.firn("wedge", "wedge.firn", "--list").splitlines()
+        self.assertEqual([line.split("=")[1] for line in listed],
+                         ["paper", "powder", "wet", "icy", "muddy"])
 
     def test_one_variant_alone(self):
         self.firn("wedge", self.scene, "--vary", "snow.hardening=5,10", "--only", "1",
@@ -613,6 +741,16 @@ class Estimate(Firn):
         guess = json.loads(self.firn("estimate", self.scene, "--json", *words))
         self.assertAlmostEqual(guess["particles"] / (0.5 * 0.06 * 0.4 * 8 / 0.02**3), 1.0,
                                delta=0.1)
+
+    def test_time_knows_that_snow_falls_asleep(self):
+        still = ["--set", "ball.region=box", "--set", "ball.half_size=0.3 0.1 0.3", "--set",
+                 "ball.center=0 0.1 0", "--set", "ball.velocity=0 0 0", "--set", "fps=4"]
+        awake = json.loads(self.firn("estimate", self.scene, "--json", *still))
+        asleep = json.loads(self.firn("estimate", self.scene, "--json", *still,
+                                      "--set", "solver.sleep_speed=0.1"))
+        self.assertLess(asleep["seconds"], 0.6 * awake["seconds"])
+        self.assertLess(awake["seconds_low"], awake["seconds"])
+        self.assertGreater(awake["seconds_high"], awake["seconds"])
 
     def test_centimeters_are_noticed(self):
         self.firn("estimate", self.scene, "--set", "solver.gravity=0 -98.1 0")

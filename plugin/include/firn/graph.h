@@ -158,6 +158,11 @@ FIRN_API firn_result firn_graph_set_ui(firn_graph *graph, const char *node, cons
                                        firn_error *error);
 FIRN_API const char *firn_graph_ui(const firn_graph *graph, const char *node);
 
+/// What `firn wedge` varies unless it is told otherwise, such as "snow.hardening=5,10,20"; kept in
+/// the file. NULL past the last.
+FIRN_API firn_result firn_graph_add_vary(firn_graph *graph, const char *text, firn_error *error);
+FIRN_API const char *firn_graph_vary(const firn_graph *graph, size_t index);
+
 // --- Files ---------------------------------------------------------------------------------------
 
 /// Reads a scene. Paths in it are relative to its folder. Every message names line, node and key.
