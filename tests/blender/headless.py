@@ -18,6 +18,7 @@ from support import (WORK, Case, add, alembic_points, character, clear_scene, en
 enable()
 from firn_snow import bake, export, firn, host, motion, presets, result, state  # noqa: E402
 import artist  # noqa: E402
+import workflows  # noqa: E402
 
 
 class Install(Case):
@@ -557,4 +558,4 @@ class Keeping(Case):
 
 
 shutil.rmtree(WORK / "cache", ignore_errors=True)
-run(sys.modules[__name__], artist)
+run(sys.modules[__name__], artist, workflows)

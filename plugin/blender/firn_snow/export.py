@@ -111,10 +111,18 @@ def _node_scene(node, names, first, last):
 def _object_params(node, names):
     """What the last bake found out about the object, or the file that the next one will write."""
     if node.input_json:
-        return json.loads(node.input_json)
+        return _where_it_is_now(json.loads(node.input_json), node)
     if node.value(node.choice()) == "plane":
         return {}
     return {"file": os.path.join(cache_folder(node.id_data), "inputs", f"{names[node.name]}.abc")}
+
+
+def _where_it_is_now(params, node):
+    """Meshes that a bake wrote are in the cache, wherever that has gone since."""
+    if os.path.splitext(params.get("file", ""))[1] == ".abc":
+        params["file"] = os.path.join(cache_folder(node.id_data), "inputs",
+                                      os.path.basename(params["file"]))
+    return params
 
 
 def _params(node, own_name, first, last):

@@ -9,7 +9,7 @@ import os
 
 import bpy
 import numpy
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from . import axes, drivers, firn, properties
 
@@ -64,6 +64,20 @@ def _moved(points, matrix):
     return numpy.ascontiguousarray(points @ turn.T + place, dtype=numpy.float32)
 
 
+def _plane_pose(evaluated):
+    """Where a plane is: its only face, wherever that stands in the object, else the floor of the
+    object's own axes. Its Z axis is the normal that Blender shows, also of what is mirrored."""
+    matrix, place, normal = evaluated.matrix_world, Vector(), Vector((0.0, 0.0, 1.0))
+    mesh = evaluated.to_mesh() if evaluated.type == "MESH" else None
+    if mesh is not None and len(mesh.polygons) == 1:
+        place, normal = mesh.polygons[0].center.copy(), mesh.polygons[0].normal.copy()
+    evaluated.to_mesh_clear()
+    turn = matrix.to_quaternion()
+    facing = (matrix.to_3x3().inverted_safe().transposed() @ normal).normalized()
+    turn = (turn @ Vector((0.0, 0.0, 1.0))).rotation_difference(facing) @ turn
+    return Matrix.LocRotScale(matrix @ place, turn, None)
+
+
 def makes_instances(obj):
     """Whether Blender may show more of it than its own mesh."""
     return obj.is_instancer or any(m.type == "NODES" for m in obj.modifiers)
@@ -73,7 +87,8 @@ class Input:
     """One node's object over the frames of a shot; `take` is called at each of them."""
 
     def __init__(self, tree, node, name, scene):
-        self.node, self.name, self.object = node, name, node.scene_object
+        self.tree, self.node, self.name = tree.name, node.name, name
+        self.object, self.type = node.scene_object, node.firn_type
         self.scale = scene.unit_settings.scale_length
         self.fps = scene.render.fps / scene.render.fps_base
         self.first = tree.frame_range(scene)[0]
@@ -84,7 +99,7 @@ class Input:
         self.params = {}
         self.warning = ""
         self.choice = node.choice()
-        self.once = node.firn_type == "snow_source"  # sources count at the first frame only
+        self.once = self.type == "snow_source"  # sources count at the first frame only
         self.shape = node.value(self.choice)
 
     def fail(self, message):
@@ -98,7 +113,10 @@ class Input:
             return
         evaluated = self.object.evaluated_get(depsgraph)
         matrix = evaluated.matrix_world.copy()
-        if self.shape == "plane" or (self.object.type == "VOLUME" and self._keeps_volume(matrix)):
+        if self.shape == "plane":
+            self.poses.append((frame, _plane_pose(evaluated)))
+            return
+        if self.object.type == "VOLUME" and self._keeps_volume(matrix):
             self.poses.append((frame, matrix))
             return
         mesh = self._mesh(evaluated, depsgraph)
@@ -176,7 +194,7 @@ class Input:
 
     def _keeps_volume(self, matrix):
         """Colliders carry a pose; the file of a source is taken as it stands."""
-        if self.node.firn_type == "collider":
+        if self.type == "collider":
             return True
         pose = axes.TO_FIRN.to_4x4() @ matrix
         return self.scale == 1.0 and max(abs(a - b) for r, s in zip(pose, Matrix.Identity(4))
@@ -228,7 +246,7 @@ class Input:
         if os.path.exists(self.path + ".new"):
             _replace_if_changed(self.path)
         self._check_size()
-        self.node.input_json = json.dumps(self.params)
+        bpy.data.node_groups[self.tree].nodes[self.node].input_json = json.dumps(self.params)
 
     def _finish_rigid(self):
         os.makedirs(os.path.dirname(self.path), exist_ok=True)

@@ -42,7 +42,7 @@ class FIRN_OT_add_preset(TreeOperator, bpy.types.Operator):
 
     @classmethod
     def description(cls, context, properties):
-        return _comment(properties.preset)
+        return _comment(properties.preset).rstrip(".")  # Blender ends tooltips itself
 
     def execute(self, context):
         if self.preset not in names():
@@ -61,7 +61,20 @@ class FIRN_OT_add_preset(TreeOperator, bpy.types.Operator):
         for node in made:
             if node.firn_type == "write_particles":
                 node.p_format = nodes.DEFAULTS["write_particles", "format"]
+        if empty and context.area is not None and context.area.type == "NODE_EDITOR":
+            _look_at_all(context.window, context.area)
         return {"FINISHED"}
+
+
+def _look_at_all(window, area):
+    """Once the nodes have been drawn, which is when Blender knows how large they are."""
+    def look():
+        region = next((r for r in area.regions if r.type == "WINDOW"), None)
+        if region is not None:
+            with bpy.context.temp_override(window=window, area=area, region=region):
+                if bpy.ops.node.view_all.poll():
+                    bpy.ops.node.view_all()
+    bpy.app.timers.register(look, first_interval=0.2)
 
 
 class FIRN_MT_presets(bpy.types.Menu):

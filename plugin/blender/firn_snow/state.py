@@ -36,8 +36,10 @@ def is_silent():
 
 def touch(tree):
     """Something in the tree has changed: its badge is looked up soon."""
+    from . import bake
     if is_silent() or getattr(tree, "bl_idname", "") != "FirnSnowTree":
         return
+    bake.reread(tree)
     _dirty.add(tree.name)
     if not bpy.app.background and not bpy.app.timers.is_registered(_refresh_dirty):
         bpy.app.timers.register(_refresh_dirty, first_interval=DELAY)
@@ -123,6 +125,8 @@ def clear_problems(tree):
 def show_problem(tree, name, message):
     """Puts a message on the node that it belongs to, or on the tree."""
     from . import export
+    if tree is None:
+        return
     node = export.node_by_name(tree, name) if name else None
     with silence():
         if node is None:
