@@ -458,6 +458,7 @@ class Results(Case):
             self.assertTrue(grids.load(), grids.error_message)
             self.assertIn(f".{frame:04d}.vdb", grids.frame_filepath)
             self.assertIn("density", grids.keys())
+            self.assertEqual(grids[grids.active_index].name, "density", "shown in the viewport")
         shader = self.volume.data.materials[0].node_tree.nodes["Principled Volume"]
         self.assertAlmostEqual(shader.inputs["Density"].default_value, 724.0, places=2)
 

@@ -1,5 +1,6 @@
 """What artists do between clicks: apply transforms, rename, move projects, change their mind."""
 
+import math
 import os
 import shutil
 import sys
@@ -8,9 +9,10 @@ from unittest import mock
 
 import bpy
 import numpy
-from support import WORK, Case, add, finish_job, link, new_tree, small_shot
+from support import (WORK, Case, add, alembic_points, finish_job, link, new_tree, small_shot,
+                     upright)
 
-from firn_snow import axes, bake, export, result, scene, state
+from firn_snow import axes, bake, export, result, state
 
 
 class Planes(Case):
@@ -51,6 +53,64 @@ class Planes(Case):
         node = add(tree, "collider", "ground")
         node.scene_object = bpy.context.object
         self.assertEqual(node.p_shape, "mesh")
+
+
+class Volumes(Case):
+    def test_what_a_level_set_cannot_be_becomes_a_mesh(self):
+        """Squeezed and moved, as a collider and as a source."""
+        import pyopenvdb
+        grid = pyopenvdb.createLevelSetSphere(radius=0.2, center=(0, 0.3, 0), voxelSize=0.02)
+        grid.name = "surface"
+        pyopenvdb.write(str(WORK / "egg.vdb"), grids=[grid])
+        volume = bpy.data.volumes.new("egg")
+        volume.filepath = str(WORK / "egg.vdb")
+        egg = bpy.data.objects.new("egg", volume)
+        self.scene.collection.objects.link(egg)
+        egg.rotation_euler, egg.scale = (math.radians(90), 0, 0), (1, 2, 1)
+        egg.location = (0.5, 0, 0)
+        tree = small_shot("eggs", last=1)
+        tree.nodes["ground"].scene_object = tree.nodes["block"].scene_object = egg
+        bake.export_inputs(tree, bpy.context)
+        for name in ("ground", "block"):
+            params = self.params(tree, name)
+            self.assertEqual(params.get("shape", params.get("region")), "mesh")
+            turn = numpy.array(axes.angles_matrix(params.get("rotation", (0, 0, 0))))
+            points = alembic_points(params["file"], 1 / 24) @ turn.T
+            points = upright(points + params.get("translation", (0, 0, 0)))
+            numpy.testing.assert_allclose(points.min(axis=0), (0.3, -0.2, 0.2), atol=0.03)
+            numpy.testing.assert_allclose(points.max(axis=0), (0.7, 0.2, 1.0), atol=0.03)
+
+
+class Refusals(Case):
+    def test_an_object_that_turns_inside_out_is_a_mesh_in_every_frame(self):
+        tree = small_shot("inside", last=3)
+        bpy.ops.mesh.primitive_cube_add(size=0.2, location=(0, 0, 0.6))
+        for frame, size in ((1, 1.0), (3, -1.0)):
+            bpy.context.object.scale = (size,) * 3
+            bpy.context.object.keyframe_insert("scale", frame=frame)
+        tree.nodes["ground"].scene_object = bpy.context.object
+        bake.export_inputs(tree, bpy.context)
+        self.assertTrue(self.params(tree, "ground")["deforming"])
+
+    def test_a_folder_that_cannot_be_written_is_a_message(self):
+        tree = small_shot("nowhere", last=1)
+        tree.p_base = "/proc/firn"
+        with self.assertRaisesRegex(RuntimeError, "^Error: /proc/firn: "):
+            bpy.ops.firn.bake(tree="nowhere")
+        self.assertIn("/proc/firn", tree.problem)
+        with self.assertRaisesRegex(RuntimeError, "^Error: /proc/firn: "):
+            bpy.ops.firn.export_scene(tree="nowhere", filepath="/proc/firn/scene.firn")
+
+    def test_keys_beyond_the_range_are_a_message_on_the_node(self):
+        tree = small_shot("keyed", last=3)
+        ground = tree.nodes["ground"]
+        for frame in (1, 3):
+            ground.keyframe_insert("p_friction", frame=frame)
+        curve = tree.animation_data.action.fcurves[0]
+        curve.keyframe_points[1].co.y = -5.0
+        curve.update()
+        self.assertFalse(state.refresh(tree, self.scene))
+        self.assertTrue(ground.problem.startswith("ground.friction is -"), ground.problem)
 
 
 class Curves(Case):
@@ -231,7 +291,11 @@ class Shown(Case):
         finally:
             self.scene.world = before
         tree.nodes["block"].scene_object = None
-        scene._remove_start_objects()
+        cube.location.x = 0.1
+        bpy.ops.firn.show(tree="own")
+        self.assertIn("Cube", self.scene.objects)
+        cube.location.x = 0.0
+        bpy.ops.firn.show(tree="own")
         self.assertNotIn("Cube", self.scene.objects)
 
     def test_a_damaged_volume_is_a_message(self):

@@ -328,6 +328,14 @@ class Baking(Case):
         self.assertEqual(bake.failed_node, "ground")
         self.assertIn("broken.obj", bake.failure)
 
+    def test_a_source_that_the_solver_cannot_fill_is_named(self):
+        graph = firn.Graph.loads(SCENE, folder=self.folder)
+        graph.add("snow_source", "speck", radius=1e-3)
+        graph.node("solver").connect("speck")
+        with self.assertRaisesRegex(firn.FirnError, "speck, frame 1: .* no particle") as failed:
+            graph.cook("solver", 2)
+        self.assertEqual(failed.exception.node, "speck")
+
 
 class Meshes(Case):
     def test_a_written_mesh_collides(self):

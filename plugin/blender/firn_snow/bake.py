@@ -86,6 +86,8 @@ class Job:
                 self.finish_process()
         except firn.FirnError as error:
             self.fail(error.node, error.message)
+        except OSError as error:
+            self.fail("", export.os_sentence(error))
         except ReferenceError:
             self.fail("", "the scene was changed while it was read; bake again")
         return not self.done
@@ -128,7 +130,8 @@ class Job:
         self.say(text, process.fraction)
         if len(process.frames_done) > self.seen:
             self.seen = len(process.frames_done)
-            result.reload(self.tree)
+            if not bpy.app.is_job_running("RENDER"):  # which reads the same meshes
+                result.reload(self.tree)
 
     def finish_process(self):
         process = self.process
@@ -258,7 +261,12 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
-        goes_on = self.job.step()
+        try:
+            goes_on = self.job.step()
+        except BaseException:
+            self.leave(context)
+            self.cancel(context)
+            raise
         tree = self.job.tree
         if tree is not None:
             context.window_manager.progress_update(int(tree.progress))
@@ -278,10 +286,8 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
     def cancel(self, context):
         """Blender ends the operator itself when its window is closed, a file opened, or it quits."""
         stop()
-        tree = self.job.tree
-        if tree is not None:
-            tree.progress_text = ""
-            state.touch(tree)
+        if self.job.tree is not None:
+            state.touch(self.job.tree)
 
 
 class FIRN_OT_stop(bpy.types.Operator):

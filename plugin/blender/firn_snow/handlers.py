@@ -85,8 +85,6 @@ def on_loaded(*_):
     _frame[0] = None
     _listen()
     for made in tree.trees():
-        with state.silence():
-            made.progress_text = ""
         result.reload(made)
         state.touch(made)
 
@@ -109,8 +107,6 @@ def on_saved(*_):
 def on_undo(*_):
     """Badges, problems and progress are of the time before; the cache is not."""
     for made in tree.trees():
-        if not bake.is_running(made):
-            made.progress_text = ""
         state.touch(made)
 
 
@@ -150,6 +146,8 @@ def register():
     for name, function in _lists:
         getattr(bpy.app.handlers, name).append(function)
     _listen()
+    if hasattr(bpy.data, "node_groups"):  # switched on while a file is open
+        on_settings()
 
 
 def unregister():

@@ -96,6 +96,7 @@ class Input:
         self.still = None      # the mesh while only the transform moves
         self.poses = []        # (frame, matrix)
         self.writer = None     # once the shape has changed
+        self.keeps = False     # the file of a volume will do
         self.params = {}
         self.warning = ""
         self.choice = node.choice()
@@ -116,9 +117,12 @@ class Input:
         if self.shape == "plane":
             self.poses.append((frame, _plane_pose(evaluated)))
             return
-        if self.object.type == "VOLUME" and self._keeps_volume(matrix):
-            self.poses.append((frame, matrix))
-            return
+        if self.object.type == "VOLUME":
+            if not self.poses:
+                self.keeps = self._keeps_volume(matrix)
+            if self.keeps:
+                self.poses.append((frame, matrix))
+                return
         mesh = self._mesh(evaluated, depsgraph)
         if self.still is None and self.writer is None:
             self.still = mesh
@@ -171,6 +175,8 @@ class Input:
         if not all(first):
             return False  # from a flat shape no factor leads to the others
         ratios = [size / initial for size, initial in zip(scale, first)]
+        if min(ratios) < 1e-6:
+            return False  # through nothing, or turned inside out
         return sheared < 1e-5 * (1.0 + max(abs(v) for v in scale)) and \
             max(ratios) - min(ratios) < 1e-5
 
@@ -193,9 +199,13 @@ class Input:
     # --- Volumes ---------------------------------------------------------------------------------
 
     def _keeps_volume(self, matrix):
-        """Colliders carry a pose; the file of a source is taken as it stands."""
+        """Whether its file will do. Colliders carry a pose and one scale; the file of a source is
+        taken as it stands. All else becomes a mesh."""
+        if not self.object.data.filepath or self.object.modifiers:
+            return False
         if self.type == "collider":
-            return True
+            scale = matrix.to_scale()
+            return min(scale) > 0.0 and max(scale) - min(scale) < 1e-5 * max(scale)
         pose = axes.TO_FIRN.to_4x4() @ matrix
         return self.scale == 1.0 and max(abs(a - b) for r, s in zip(pose, Matrix.Identity(4))
                                          for a, b in zip(r, s)) < 1e-6
@@ -208,6 +218,9 @@ class Input:
             carrier.matrix_world = self.object.matrix_world
             modifier = carrier.modifiers.new("surface", "VOLUME_TO_MESH")
             modifier.object = self.object
+            names = self._float_grids()
+            if names and "density" not in names:  # a level set
+                modifier.grid_name, modifier.threshold = names[0], 0.0
             fresh = bpy.context.evaluated_depsgraph_get()
             evaluated = carrier.evaluated_get(fresh)
             made = evaluated.to_mesh()
@@ -219,11 +232,15 @@ class Input:
         finally:
             bpy.data.meshes.remove(carrier.data)
 
+    def _float_grids(self):
+        grids = self.object.data.grids
+        grids.load()
+        return sorted((grid.name for grid in grids if grid.data_type == "FLOAT"),
+                      key=lambda name: name != "surface")
+
     def _volume_file(self):
         volume = self.object.data
         path = bpy.path.abspath(volume.filepath, library=volume.library)
-        if not path:
-            self.fail("the volume has no file")
         if volume.is_sequence:
             stem, extension = os.path.splitext(path)
             digits = len(stem) - len(stem.rstrip("0123456789"))
@@ -234,7 +251,7 @@ class Input:
 
     def finish(self):
         """Writes what is still to be written; afterwards `params` is what the node says."""
-        if self.object.type == "VOLUME" and self.still is None:
+        if self.keeps:
             self._finish_volume()
         elif self.shape == "plane":
             self._set_pose(axes.TO_FIRN, axes.FROM_FIRN)
@@ -377,7 +394,7 @@ def moves(item):
         data = obj.data
         if data is not None and (data.animation_data or getattr(data, "shape_keys", None)):
             return True
-        if obj.type in {"META"} or obj.parent_type not in {"OBJECT"}:
+        if obj.type in {"META"} or getattr(data, "is_sequence", False) or obj.parent_type not in {"OBJECT"}:
             return True
         obj, seen = obj.parent, seen + 1
     return False

@@ -246,7 +246,7 @@ def blur_advice(tree, scene):
     render = scene.render
     needed = render.motion_blur_shutter * render.fps_base / render.fps / 2
     short = [node for node in tree.nodes if getattr(node, "firn_type", "") == "rasterize"
-             and not node.mute and node.p_shutter < 0.999 * needed]
+             and not node.mute and node.p_shutter < 0.99 * needed]
     if not render.use_motion_blur or tree.volume_object is None or not short:
         return ""
     return (f"Motion blur needs velocities around the snow: set Shutter of {short[0].name} to "

@@ -30,12 +30,23 @@ class FIRN_OT_show(TreeOperator, bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         _go_to(context.scene, frames)
+        _remove_start_objects(("Cube",))
         particles = result.show_particles(tree, context)
         particles.hide_render = volume is not None
+        _select(context, particles)
         solids.show(tree, context.scene)
         _step_back(tree)
         state.redraw()
         return {"FINISHED"}
+
+
+def _select(context, obj):
+    """So that one key frames it in the viewport."""
+    if obj.name in context.view_layer.objects:
+        for other in context.selected_objects:
+            other.select_set(False)
+        obj.select_set(True)
+        context.view_layer.objects.active = obj
 
 
 def _go_to(scene, frames):
@@ -80,7 +91,7 @@ def make_ready(tree, context):
     scene, unit = context.scene, context.scene.unit_settings.scale_length or 1.0
     snow = tree.volume_object or tree.particle_object
     snow.hide_render = False
-    _remove_start_objects()
+    _remove_start_objects(("Light", "Camera"))
     if not any(obj.type == "LIGHT" for obj in scene.objects):
         lookdev.add_sun(lookdev.DAYLIGHT["sun"])
     if scene.world is None or _is_start_world(scene.world):
@@ -98,14 +109,15 @@ def make_ready(tree, context):
     scene.view_settings.view_transform = "Filmic"
 
 
-def _remove_start_objects():
-    """The cube, lamp and camera of Blender's start-up file, if nobody has touched them."""
+def _remove_start_objects(names):
+    """Of the cube, lamp and camera of Blender's start-up file what nobody has touched: the cube
+    hides the snow, the others do not suit it."""
     used = {getattr(node, "scene_object", None) for tree in trees() for node in tree.nodes}
     for name, place, turn in (("Cube", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
                               ("Light", (4.076, 1.005, 5.904), (0.650, 0.055, 1.866)),
                               ("Camera", (7.359, -6.926, 4.958), (1.109, 0.0, 0.815))):
         obj = bpy.data.objects.get(name)
-        if obj is None or obj in used or not _is_plain(obj):
+        if name not in names or obj is None or obj in used or not _is_plain(obj):
             continue
         poses = zip((*obj.location, *obj.rotation_euler, *obj.scale), (*place, *turn, 1, 1, 1))
         if all(abs(a - b) < 1e-2 for a, b in poses):

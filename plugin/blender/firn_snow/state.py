@@ -58,9 +58,11 @@ def _refresh_dirty():
 
 def refresh(tree, scene):
     """Looks up the state of the cache and puts problems on their nodes; True: it can be baked."""
-    from . import drivers, export, inputs
+    from . import bake, drivers, export, inputs
     with silence():
         clear_problems(tree)
+        if not bake.is_running(tree):
+            tree.progress_text = ""  # of a bake that Blender has ended, or that was undone
         _part_from_original(tree)
         try:
             graph = export.graph_of(tree, scene)
