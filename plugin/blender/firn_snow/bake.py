@@ -188,7 +188,8 @@ class Job:
             return {"ERROR"}, self.failure
         count = tree.frames_done if tree is not None else 0
         if tree is not None and self.folder and export.cache_folder(tree) != self.folder:
-            return {"WARNING"}, f"Baked into {self.folder}, which is no longer the cache of this tree"
+            return {"WARNING"}, (f"Baked into {self.folder}, which is no longer the cache of this "
+                                 "tree")
         if self.cancelled:
             return {"WARNING"}, f"Stopped after {count} frames; Resume goes on from there"
         return {"INFO"}, f"Baked: {count} frames"
@@ -284,7 +285,7 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
         context.workspace.status_text_set(None)
 
     def cancel(self, context):
-        """Blender ends the operator itself when its window is closed, a file opened, or it quits."""
+        """Blender ends the operator itself when its window closes, a file is opened, or it quits."""
         stop()
         if self.job.tree is not None:
             state.touch(self.job.tree)

@@ -394,7 +394,9 @@ def moves(item):
         data = obj.data
         if data is not None and (data.animation_data or getattr(data, "shape_keys", None)):
             return True
-        if obj.type in {"META"} or getattr(data, "is_sequence", False) or obj.parent_type not in {"OBJECT"}:
+        if obj.type in {"META"} or getattr(data, "is_sequence", False):
+            return True
+        if obj.parent_type not in {"OBJECT"}:
             return True
         obj, seen = obj.parent, seen + 1
     return False
