@@ -285,7 +285,7 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
         context.workspace.status_text_set(None)
 
     def cancel(self, context):
-        """Blender ends the operator itself when its window closes, a file is opened, or it quits."""
+        """Blender ends the operator itself: its window closes, a file is opened, or it quits."""
         stop()
         if self.job.tree is not None:
             state.touch(self.job.tree)
