@@ -209,6 +209,7 @@ class Projects(Case):
         tree.p_base = "//caches"
         bpy.ops.firn.bake(tree="shot")
         bpy.ops.firn.show(tree="shot")
+        self.assertTrue(tree.volume_object.data.filepath.startswith("//caches/shot"))
         count = len(tree.particle_object.data.vertices)
         bpy.ops.wm.save_mainfile()
         self.assertEqual(len(tree.particle_object.data.vertices), count)
