@@ -11,6 +11,14 @@ static volatile sig_atomic_t stop_signal, checkpoint_asked;
 
 static void on_stop(int number) { stop_signal = number; }
 
+// Nobody reads what is printed, as when a host has crashed. It may come again at every line.
+static void on_reader_gone(int number)
+{
+    (void)number;
+    if (stop_signal == 0)
+        stop_signal = SIGINT;
+}
+
 static void on_checkpoint(int number)
 {
     (void)number;
@@ -20,11 +28,14 @@ static void on_checkpoint(int number)
 void firn_signals_catch(void)
 {
     struct sigaction stop = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction gone = {.sa_handler = on_reader_gone, .sa_flags = SA_RESTART};
     struct sigaction checkpoint = {.sa_handler = on_checkpoint, .sa_flags = SA_RESTART};
     sigemptyset(&stop.sa_mask);
+    sigemptyset(&gone.sa_mask);
     sigemptyset(&checkpoint.sa_mask);
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGPIPE, &gone, NULL);
     sigaction(SIGUSR1, &checkpoint, NULL);
 }
 

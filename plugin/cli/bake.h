@@ -7,7 +7,8 @@
 
 #include "firn/cache.h"
 
-/// Lets SIGINT and SIGTERM stop a bake after its substep with a checkpoint, a second one at once;
+/// Lets SIGINT and SIGTERM stop a bake after its substep with a checkpoint, a second one at once.
+/// So does the end of who reads the output of the program (SIGPIPE), as when a host has crashed.
 /// SIGUSR1 asks for a checkpoint.
 void firn_signals_catch(void);
 

@@ -52,8 +52,9 @@ const firn_command firn_command_cook = {
     .about =
         "Cooks every node that writes files, frame after frame, into <base>/<name>/v<version>.\n"
         "A file that exists is complete. SIGINT and SIGTERM finish the substep, write a\n"
-        "checkpoint and leave; a second one leaves at once. SIGUSR1 writes a checkpoint and\n"
-        "goes on. What was stopped or killed continues with --resume, bit for bit the same.",
+        "checkpoint and leave; a second one leaves at once. The end of the program that reads\n"
+        "the output counts as SIGINT. SIGUSR1 writes a checkpoint and goes on. What was stopped or "
+        "killed continues with --resume, bit for bit the same.",
     .example = "  firn cook shot.firn\n"
                "  firn cook shot.firn --frames 1001-1100 --threads 8 --quality final\n"
                "  firn cook shot.firn --set solver.cell_size=0.01 --set fps=25 --base /tmp/try\n"

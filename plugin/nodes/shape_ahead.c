@@ -17,6 +17,8 @@ struct firn_shape_ahead {
     firn_vdb_shape *shape; // NULL: it could not be made
 };
 
+// Also called by TBB's workers. The thread sanitizer does not see that they begin after the flag
+// was set, since libtbb is not instrumented: its reports about this read are none of races.
 static bool is_stopped(void *user)
 {
     firn_shape_ahead *ahead = user;

@@ -127,7 +127,8 @@ static firn_result add_sources(const firn_cook *cook, firn_error *error)
         firn_source_def def = source->def;
         FIRN_TRY(add_material(own, source->material, &own->materials[i], error));
         def.material = source->material != NULL ? own->materials[i] : own->common;
-        FIRN_TRY(firn_sim_add_source(own->sim, &def, &own->sources[i], error));
+        firn_result added = firn_sim_add_source(own->sim, &def, &own->sources[i], error);
+        FIRN_TRY(firn_cook_blame(cook, "sources", i, added));
     }
     return FIRN_OK;
 }

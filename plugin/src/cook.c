@@ -25,6 +25,12 @@ const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t
     return &slot_of(cook, slot)->from[index]->output;
 }
 
+firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
+                            firn_result result)
+{
+    return firn_node_failed(slot_of(cook, slot)->from[index], result);
+}
+
 bool firn_cook_is_animated(const firn_cook *cook, const char *names)
 {
     const firn_node *node = cook->owner;
@@ -143,8 +149,9 @@ firn_cook firn_node_cook_context(firn_node *node, int frame)
 
 firn_result firn_node_failed(const firn_node *node, firn_result result)
 {
-    if (result != FIRN_OK && result != FIRN_ERR_CANCELLED)
-        snprintf(node->graph->failed, sizeof node->graph->failed, "%s", node->name);
+    char *failed = node->graph->failed;
+    if (result != FIRN_OK && result != FIRN_ERR_CANCELLED && failed[0] == '\0')
+        snprintf(failed, sizeof node->graph->failed, "%s", node->name);
     return result;
 }
 
@@ -154,7 +161,8 @@ static firn_result name_the_node(const firn_node *node, firn_result result, firn
     if (result == FIRN_OK || error == NULL)
         return result;
     firn_error cause = *error;
-    return firn_fail(error, result, "%s, frame %d: %s", node->name, node->frame, cause.message);
+    const char *name = node->graph->failed[0] != '\0' ? node->graph->failed : node->name;
+    return firn_fail(error, result, "%s, frame %d: %s", name, node->frame, cause.message);
 }
 
 static firn_result cook_node(firn_node *node, const firn_pass *pass, int frame, firn_error *error)

@@ -265,7 +265,7 @@ class Places(Case):
         self.scene.render.use_motion_blur = True
         try:
             self.assertIn("0.0104", result.blur_advice(tree, self.scene))
-            tree.nodes["volume"].p_shutter = 0.0105
+            tree.nodes["volume"].p_shutter = 0.0104  # what it says
             self.assertEqual(result.blur_advice(tree, self.scene), "")
         finally:
             self.scene.render.use_motion_blur = False

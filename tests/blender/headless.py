@@ -18,6 +18,7 @@ from support import (WORK, Case, add, alembic_points, character, clear_scene, en
 enable()
 from firn_snow import bake, export, firn, host, motion, presets, result, state  # noqa: E402
 import artist  # noqa: E402
+import workflows  # noqa: E402
 
 
 class Install(Case):
@@ -457,6 +458,7 @@ class Results(Case):
             self.assertTrue(grids.load(), grids.error_message)
             self.assertIn(f".{frame:04d}.vdb", grids.frame_filepath)
             self.assertIn("density", grids.keys())
+            self.assertEqual(grids[grids.active_index].name, "density", "shown in the viewport")
         shader = self.volume.data.materials[0].node_tree.nodes["Principled Volume"]
         self.assertAlmostEqual(shader.inputs["Density"].default_value, 724.0, places=2)
 
@@ -499,6 +501,30 @@ class Results(Case):
         snow = numpy.abs(pixels - without).max(axis=2) > 0.08
         self.assertGreater(snow.mean(), 0.05, "the snow is in the picture")
         self.assertGreater(pixels[snow].mean(), 0.45, "and bright")
+
+
+    def test_motion_blur_smears_what_moves(self):
+        self.scene.frame_set(3)
+        bpy.ops.firn.render_ready(tree="shown")
+        self.volume.hide_render, self.particles.hide_render = True, False
+        self.scene.objects["Ground"].hide_render = True
+        render = self.scene.render
+        render.film_transparent, render.resolution_x, render.resolution_y = True, 96, 54
+        self.scene.cycles.samples, render.motion_blur_shutter = 8, 4.0
+        render.filepath = str(WORK / "blur.png")
+        tall = []
+        try:
+            for render.use_motion_blur in (False, True):
+                bpy.ops.render.render(write_still=True)
+                image = bpy.data.images.load(render.filepath, check_existing=True)
+                image.reload()
+                cover = numpy.array(image.pixels[:]).reshape(54, 96, 4)[:, :, 3]
+                tall.append((cover.max(axis=1) > 0.05).sum())
+        finally:
+            render.film_transparent = render.use_motion_blur = False
+            render.motion_blur_shutter = 0.5
+        # The block flies up by 2 m/s: a third of a meter in four frames.
+        self.assertGreater(tall[1], tall[0] + 5)
 
 
 class Speed(Case):
@@ -557,4 +583,4 @@ class Keeping(Case):
 
 
 shutil.rmtree(WORK / "cache", ignore_errors=True)
-run(sys.modules[__name__], artist)
+run(sys.modules[__name__], artist, workflows)

@@ -142,6 +142,9 @@ def steps():
     assert abs(tree.nodes["ball"].p_radius - 0.2) < 1e-6, tree.nodes["ball"].p_radius
     yield 0.2
 
+    yield from undo_while_reading(editor)
+    tree, scene = bpy.data.node_groups["Snowball smash"], bpy.context.scene
+
     # A real key starts the bake, a real Esc stops it.
     point_at(editor)
     yield 0.3
@@ -173,8 +176,7 @@ def steps():
     with override(view):
         bpy.ops.firn.show(tree=tree.name)
     scene.frame_set(SHOWN)
-    tree.volume_object.hide_viewport = True
-    bpy.data.objects.remove(bpy.data.objects["Cube"])
+    assert "Cube" not in scene.objects
     look_at(view, tree.particle_object)
     yield 0.5
     assert len(tree.particle_object.data.vertices) > 1000
@@ -189,6 +191,37 @@ def steps():
     assert tree.cache_state == "stale", tree.cache_state
     yield 0.2
     shoot("blender_problem")
+
+
+def undo_while_reading(editor):
+    """Nodes move in memory when something is undone: a bake that is reading begins again."""
+    tree, scene = bpy.data.node_groups["Snowball smash"], bpy.context.scene
+    bpy.ops.ed.undo_push(message="before the object")
+    mesh = bpy.data.meshes.new("thing")
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [],
+                     [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)])
+    thing = bpy.data.objects.new("thing", mesh)
+    scene.collection.objects.link(thing)
+    thing.keyframe_insert("location", frame=1)
+    node = tree.nodes.new("FirnNode_collider")
+    node.scene_object = thing
+    bpy.ops.ed.undo_push(message="object")
+    tree.nodes["ball"].p_radius = 0.15
+    bpy.ops.ed.undo_push(message="radius")
+    yield 0.2
+    with override(editor):
+        bpy.ops.firn.bake("INVOKE_DEFAULT", tree=tree.name)
+    yield from wait(lambda: "frames" in bpy.data.node_groups["Snowball smash"].progress_text)
+    bpy.ops.ed.undo()
+    yield 0.3
+    assert bake.running is not None and not bake.running.failure, told()
+    key("Escape")
+    yield from wait(lambda: bake.running is None)
+    tree = bpy.data.node_groups["Snowball smash"]
+    assert abs(tree.nodes["ball"].p_radius - 0.2) < 1e-6 and tree.progress_text == "", told()
+    bpy.ops.ed.undo()
+    assert "thing" not in bpy.data.objects
+    yield 0.2
 
 
 def render(tree):

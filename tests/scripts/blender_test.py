@@ -8,6 +8,7 @@ Screenshots go to PICTURE_FOLDER. With FIRN_SLOW set, three million particles ar
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,15 +42,20 @@ class Blender(unittest.TestCase):
     def run_blender(cls, *arguments, before=(), after=()):
         command = [*before, "blender", "--python-exit-code", "1", *arguments, "--",
                    str(cls.folder / "work"), *after]
-        outcome = subprocess.run(command, env=cls.environment, text=True, timeout=500,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        lines = outcome.stdout.splitlines()
-        if outcome.returncode == 0:
+        blender = subprocess.Popen(command, env=cls.environment, text=True, start_new_session=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            said, _ = blender.communicate(timeout=2000 if os.environ.get("FIRN_SLOW") else 500)
+        except subprocess.TimeoutExpired:
+            os.killpg(blender.pid, signal.SIGKILL)  # also the screen, and Blender on it
+            raise
+        lines = said.splitlines()
+        if blender.returncode == 0:
             lines = [line[line.index("SPEED"):] for line in lines if "SPEED" in line]
         print("\n".join(lines), flush=True)
-        if outcome.returncode != 0:
-            raise AssertionError(f"Blender ended with {outcome.returncode}")
-        return outcome.stdout
+        if blender.returncode != 0:
+            raise AssertionError(f"Blender ended with {blender.returncode}")
+        return said
 
     def test_0_the_same_files_give_the_same_zip(self):
         with zipfile.ZipFile(ZIP) as archive:

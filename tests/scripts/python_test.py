@@ -286,8 +286,36 @@ class Baking(Case):
         while bake.running and not bake.frames_done:
             time.sleep(0.02)
         bake.cancel()
+        bake.cancel()  # patience: a second signal would end it without a checkpoint
         self.assertEqual(bake.wait(120), 130)
         self.assertEqual(graph.cache_state, "partial")
+
+    def test_a_process_whose_host_is_gone_leaves_a_checkpoint(self):
+        graph = self.scene()
+        graph.shot["last"] = 2000
+        graph.save(self.folder / "drop.firn")
+        command = [firn.program_path(), "cook", self.folder / "drop.firn", "--log-json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as bake:
+            while b'"event": "frame"' not in bake.stdout.readline():
+                self.assertIsNone(bake.poll())
+            bake.stdout.close()
+            bake.stderr.close()
+            self.assertEqual(bake.wait(120), 130)
+        self.assertTrue(any(Path(graph.cache_folder, "checkpoints").iterdir()))
+
+    def test_a_volume_says_how_it_wants_to_be_shaded(self):
+        graph = firn.Graph.loads(SCENE, folder=self.folder)
+        graph.shot["last"] = 1
+        graph.add("rasterize", "volume").connect("solver")
+        graph.add("write_volume", "files", albedo=(0.5, 0.25, 0.75),
+                  anisotropy=0.25).connect("volume")
+        graph.bake()
+        found = firn.volume_metadata(graph.cache.file("files", 1).path)
+        self.assertEqual((found["albedo"], found["g"], found["up_axis"]),
+                         ([0.5, 0.25, 0.75], 0.25, "y"))
+        (self.folder / "no.vdb").write_bytes(b"no volume")
+        with self.assertRaises(firn.FirnError):
+            firn.volume_metadata(self.folder / "no.vdb")
 
     def test_a_process_names_what_failed(self):
         graph = self.scene()
@@ -299,6 +327,14 @@ class Baking(Case):
         self.assertNotEqual(bake.wait(120), 0)
         self.assertEqual(bake.failed_node, "ground")
         self.assertIn("broken.obj", bake.failure)
+
+    def test_a_source_that_the_solver_cannot_fill_is_named(self):
+        graph = firn.Graph.loads(SCENE, folder=self.folder)
+        graph.add("snow_source", "speck", radius=1e-3)
+        graph.node("solver").connect("speck")
+        with self.assertRaisesRegex(firn.FirnError, "speck, frame 1: .* no particle") as failed:
+            graph.cook("solver", 2)
+        self.assertEqual(failed.exception.node, "speck")
 
 
 class Meshes(Case):
@@ -336,7 +372,7 @@ class Library(Case):
             lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
             for field, *_ in mirror._fields_:
                 lines.append(f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));')
-        headers = ["cache.h", "abc_write.h"]
+        headers = ["cache.h", "abc_write.h", "vdb.h"]
         source = "".join(f'#include "firn/{header}"\n' for header in headers)
         source += "#include <stdio.h>\nint main(void) {" + "".join(lines) + "return 0;}\n"
         (self.folder / "layout.c").write_text(source)

@@ -70,6 +70,9 @@ def add_volume(path, meta, name="Snow"):
     if "vel" in volume.grids.keys():
         volume.velocity_grid = "vel"
         volume.velocity_unit = "SECOND"
+    # What the viewport shows, and so dense that a few centimetres hide what is behind them.
+    volume.grids.active_index = list(volume.grids.keys()).index("density")
+    volume.display.density = 20.0 * meta["sigma_t_per_density"] / SNOW["sigma_t_per_density"]
     # Half floats would round an edge that is one voxel wide.
     volume.render.precision = "FULL"
     volume.render.space = "WORLD"

@@ -7,12 +7,14 @@ when it is stopped, and cooks the very file that a farm would cook.
 import atexit
 import os
 import time
+import uuid
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from . import export, firn, inputs, result, state
 from .export import TreeOperator
+from .tree import trees
 
 TICK = 0.1   # s between two looks at the process
 SLICE = 0.05  # s that a tick may spend on input files
@@ -39,21 +41,28 @@ class Job:
 
     def __init__(self, tree, context, last=None, resume=None):
         self.name, self.context = tree.name, context
+        self.mark = tree.job = uuid.uuid4().hex  # finds the tree again under another name
         self.first, self.end = tree.frame_range(context.scene)
         self.last = min(last, self.end) if last is not None else None
         self.resume = resume
         self.walk = inputs.walk(tree, context)
+        self.changed = False   # what is being read is no longer as it was
         self.process = None
         self.failure = ""      # a sentence, "" when all went well
         self.cancelled = False
         self.done = False
         self.seen = 0
+        self.folder = ""       # of the cache that is being written
         state.clear_problems(tree)
         self.say("Reading the scene", 0.0)
 
     @property
     def tree(self):
-        return bpy.data.node_groups.get(self.name)
+        marked = [tree for tree in trees() if tree.job == self.mark]
+        found = marked[0] if marked else bpy.data.node_groups.get(self.name)
+        if found is not None:
+            self.name = found.name
+        return found
 
     def say(self, text, fraction):
         tree = self.tree
@@ -64,10 +73,12 @@ class Job:
         """Does a little; False when there is nothing left to do."""
         if self.done:
             return False
-        if self.tree is None:
+        if self.tree is None and not self.cancelled:
             self.cancel()
         try:
-            if self.process is None:
+            if self.done:
+                pass
+            elif self.process is None:
                 self.step_inputs()
             elif self.process.running:
                 self.show_progress()
@@ -75,12 +86,17 @@ class Job:
                 self.finish_process()
         except firn.FirnError as error:
             self.fail(error.node, error.message)
+        except OSError as error:
+            self.fail("", export.os_sentence(error))
         except ReferenceError:
             self.fail("", "the scene was changed while it was read; bake again")
         return not self.done
 
     def step_inputs(self):
         begin = time.monotonic()
+        if self.changed:
+            self.leave_walk()
+            self.walk, self.changed = inputs.walk(self.tree, self.context), False
         for number, count in self.walk:
             self.say(f"Reading the scene: {number} of {count} frames", 0.0)
             if time.monotonic() - begin > SLICE:
@@ -95,8 +111,8 @@ class Job:
             raise firn.FirnError(state.shared_cache(tree))
         if self.resume is None:
             self.resume = graph.cache_state == "partial"
-        folder = export.cache_folder(tree)
-        path = os.path.join(folder, "inputs", "scene.firn")
+        self.folder = export.cache_folder(tree)
+        path = os.path.join(self.folder, "inputs", "scene.firn")
         export.write_scene(tree, scene, path)
         first = self.first if self.last is not None else None
         self.process = firn.BakeProcess(path, first, self.last, self.resume, tree.threads)
@@ -114,7 +130,8 @@ class Job:
         self.say(text, process.fraction)
         if len(process.frames_done) > self.seen:
             self.seen = len(process.frames_done)
-            result.reload(self.tree)
+            if not bpy.app.is_job_running("RENDER"):  # which reads the same meshes
+                result.reload(self.tree)
 
     def finish_process(self):
         process = self.process
@@ -133,11 +150,17 @@ class Job:
         """Asks for the end; step() goes on until the checkpoint is written."""
         self.cancelled = True
         if self.process is None:
-            self.walk.close()
+            self.leave_walk()
             self.end_job()
         else:
             self.process.cancel()
             self.say("Stopping, saving a checkpoint", self.process.fraction)
+
+    def leave_walk(self):
+        try:
+            self.walk.close()
+        except ReferenceError:
+            pass  # the scene of the walk is gone, and its frame with it
 
     def fail(self, node, message):
         self.failure = message
@@ -150,7 +173,7 @@ class Job:
         tree = self.tree
         if tree is None:
             return
-        tree.progress_text, tree.progress = "", 0.0
+        tree.progress_text, tree.progress, tree.job = "", 0.0, ""
         problems = {node.name: node.problem for node in tree.nodes
                     if getattr(node, "problem", "")}
         state.refresh(tree, self.context.scene)
@@ -164,6 +187,9 @@ class Job:
         if self.failure:
             return {"ERROR"}, self.failure
         count = tree.frames_done if tree is not None else 0
+        if tree is not None and self.folder and export.cache_folder(tree) != self.folder:
+            return {"WARNING"}, (f"Baked into {self.folder}, which is no longer the cache of this "
+                                 "tree")
         if self.cancelled:
             return {"WARNING"}, f"Stopped after {count} frames; Resume goes on from there"
         return {"INFO"}, f"Baked: {count} frames"
@@ -236,7 +262,12 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
-        goes_on = self.job.step()
+        try:
+            goes_on = self.job.step()
+        except BaseException:
+            self.leave(context)
+            self.cancel(context)
+            raise
         tree = self.job.tree
         if tree is not None:
             context.window_manager.progress_update(int(tree.progress))
@@ -254,8 +285,10 @@ class FIRN_OT_bake(TreeOperator, bpy.types.Operator):
         context.workspace.status_text_set(None)
 
     def cancel(self, context):
-        """Blender ends the operator itself when a file is opened or it quits."""
+        """Blender ends the operator itself: its window closes, a file is opened, or it quits."""
         stop()
+        if self.job.tree is not None:
+            state.touch(self.job.tree)
 
 
 class FIRN_OT_stop(bpy.types.Operator):
@@ -287,6 +320,16 @@ class FIRN_OT_refresh(TreeOperator, bpy.types.Operator):
         result.reload(tree)
         state.redraw()
         return {"FINISHED"}
+
+
+def is_running(tree):
+    return running is not None and running.tree == tree
+
+
+def reread(tree):
+    """What a bake is reading has changed, or moved in memory: it begins again."""
+    if is_running(tree):
+        running.changed = True
 
 
 def stop():

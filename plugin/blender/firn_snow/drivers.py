@@ -28,7 +28,7 @@ def drivers_of(tree):
 
 def curves_of(node, prop):
     """Driven components of a property of a node."""
-    path = f'nodes["{node.name}"].{prop}'
+    path = motion.path_of(node, prop)
     return {curve.array_index: curve for curve in drivers_of(node.id_data)
             if curve.data_path == path and not curve.mute}
 

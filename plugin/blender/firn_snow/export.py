@@ -88,7 +88,20 @@ def scene_of(tree, scene):
 
 
 def graph_of(tree, scene):
-    return firn.Graph.loads(scene_of(tree, scene), name=tree.name, folder=cache_base(tree))
+    made = scene_of(tree, scene)
+    try:
+        return firn.Graph.loads(made, name="tree", folder=cache_base(tree))
+    except firn.FirnError as error:
+        # "tree:1: ground.friction is 2; ...": a line of a file that there is not, and a node.
+        place = re.match(r"tree:\d+: ((\w+)\..*)", error.message, re.DOTALL)
+        if place is None or place[2] not in made["nodes"]:
+            raise
+        raise firn.FirnError(place[1], error.code, place[2]) from None
+
+
+def os_sentence(error):
+    """What the system says about a file."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 def _node_scene(node, names, first, last):
@@ -111,10 +124,18 @@ def _node_scene(node, names, first, last):
 def _object_params(node, names):
     """What the last bake found out about the object, or the file that the next one will write."""
     if node.input_json:
-        return json.loads(node.input_json)
+        return _where_it_is_now(json.loads(node.input_json), node)
     if node.value(node.choice()) == "plane":
         return {}
     return {"file": os.path.join(cache_folder(node.id_data), "inputs", f"{names[node.name]}.abc")}
+
+
+def _where_it_is_now(params, node):
+    """Meshes that a bake wrote are in the cache, wherever that has gone since."""
+    if os.path.splitext(params.get("file", ""))[1] == ".abc":
+        params["file"] = os.path.join(cache_folder(node.id_data), "inputs",
+                                      os.path.basename(params["file"]))
+    return params
 
 
 def _params(node, own_name, first, last):
@@ -330,6 +351,9 @@ class FIRN_OT_export(TreeOperator, bpy.types.Operator, ExportHelper):
         except firn.FirnError as error:
             state.show_problem(tree, error.node, error.message)
             self.report({"ERROR"}, error.message)
+            return {"CANCELLED"}
+        except OSError as error:
+            self.report({"ERROR"}, os_sentence(error))
             return {"CANCELLED"}
         self.report({"INFO"}, f"Wrote {self.filepath}")
         return {"FINISHED"}

@@ -85,14 +85,27 @@ def on_loaded(*_):
     _frame[0] = None
     _listen()
     for made in tree.trees():
-        with state.silence():
-            made.progress_text = ""
+        result.reload(made)
+        state.touch(made)
+
+
+@persistent
+def on_save(*_):
+    for made in tree.trees():
+        result.empty(made)
+
+
+@persistent
+def on_saved(*_):
+    """Caches beside the file are others when it was saved in another folder."""
+    for made in tree.trees():
+        result.reload(made)
         state.touch(made)
 
 
 @persistent
 def on_undo(*_):
-    """Badges and problems are of the time before; the cache is not."""
+    """Badges, problems and progress are of the time before; the cache is not."""
     for made in tree.trees():
         state.touch(made)
 
@@ -125,13 +138,16 @@ def _listen():
 
 _lists = (("frame_change_pre", on_frame), ("frame_change_post", on_frame_done),
           ("depsgraph_update_post", on_change), ("undo_post", on_undo), ("redo_post", on_undo),
-          ("load_pre", on_load), ("load_post", on_loaded))
+          ("load_pre", on_load), ("load_post", on_loaded), ("save_pre", on_save),
+          ("save_post", on_saved))
 
 
 def register():
     for name, function in _lists:
         getattr(bpy.app.handlers, name).append(function)
     _listen()
+    if hasattr(bpy.data, "node_groups"):  # switched on while a file is open
+        on_settings()
 
 
 def unregister():

@@ -9,7 +9,7 @@ import os
 
 import bpy
 import numpy
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from . import axes, drivers, firn, properties
 
@@ -64,6 +64,20 @@ def _moved(points, matrix):
     return numpy.ascontiguousarray(points @ turn.T + place, dtype=numpy.float32)
 
 
+def _plane_pose(evaluated):
+    """Where a plane is: its only face, wherever that stands in the object, else the floor of the
+    object's own axes. Its Z axis is the normal that Blender shows, also of what is mirrored."""
+    matrix, place, normal = evaluated.matrix_world, Vector(), Vector((0.0, 0.0, 1.0))
+    mesh = evaluated.to_mesh() if evaluated.type == "MESH" else None
+    if mesh is not None and len(mesh.polygons) == 1:
+        place, normal = mesh.polygons[0].center.copy(), mesh.polygons[0].normal.copy()
+    evaluated.to_mesh_clear()
+    turn = matrix.to_quaternion()
+    facing = (matrix.to_3x3().inverted_safe().transposed() @ normal).normalized()
+    turn = (turn @ Vector((0.0, 0.0, 1.0))).rotation_difference(facing) @ turn
+    return Matrix.LocRotScale(matrix @ place, turn, None)
+
+
 def makes_instances(obj):
     """Whether Blender may show more of it than its own mesh."""
     return obj.is_instancer or any(m.type == "NODES" for m in obj.modifiers)
@@ -73,7 +87,8 @@ class Input:
     """One node's object over the frames of a shot; `take` is called at each of them."""
 
     def __init__(self, tree, node, name, scene):
-        self.node, self.name, self.object = node, name, node.scene_object
+        self.tree, self.node, self.name = tree.name, node.name, name
+        self.object, self.type = node.scene_object, node.firn_type
         self.scale = scene.unit_settings.scale_length
         self.fps = scene.render.fps / scene.render.fps_base
         self.first = tree.frame_range(scene)[0]
@@ -81,10 +96,11 @@ class Input:
         self.still = None      # the mesh while only the transform moves
         self.poses = []        # (frame, matrix)
         self.writer = None     # once the shape has changed
+        self.keeps = False     # the file of a volume will do
         self.params = {}
         self.warning = ""
         self.choice = node.choice()
-        self.once = node.firn_type == "snow_source"  # sources count at the first frame only
+        self.once = self.type == "snow_source"  # sources count at the first frame only
         self.shape = node.value(self.choice)
 
     def fail(self, message):
@@ -98,9 +114,15 @@ class Input:
             return
         evaluated = self.object.evaluated_get(depsgraph)
         matrix = evaluated.matrix_world.copy()
-        if self.shape == "plane" or (self.object.type == "VOLUME" and self._keeps_volume(matrix)):
-            self.poses.append((frame, matrix))
+        if self.shape == "plane":
+            self.poses.append((frame, _plane_pose(evaluated)))
             return
+        if self.object.type == "VOLUME":
+            if not self.poses:
+                self.keeps = self._keeps_volume(matrix)
+            if self.keeps:
+                self.poses.append((frame, matrix))
+                return
         mesh = self._mesh(evaluated, depsgraph)
         if self.still is None and self.writer is None:
             self.still = mesh
@@ -153,6 +175,8 @@ class Input:
         if not all(first):
             return False  # from a flat shape no factor leads to the others
         ratios = [size / initial for size, initial in zip(scale, first)]
+        if min(ratios) < 1e-6:
+            return False  # through nothing, or turned inside out
         return sheared < 1e-5 * (1.0 + max(abs(v) for v in scale)) and \
             max(ratios) - min(ratios) < 1e-5
 
@@ -175,9 +199,13 @@ class Input:
     # --- Volumes ---------------------------------------------------------------------------------
 
     def _keeps_volume(self, matrix):
-        """Colliders carry a pose; the file of a source is taken as it stands."""
-        if self.node.firn_type == "collider":
-            return True
+        """Whether its file will do. Colliders carry a pose and one scale; the file of a source is
+        taken as it stands. All else becomes a mesh."""
+        if not self.object.data.filepath or self.object.modifiers:
+            return False
+        if self.type == "collider":
+            scale = matrix.to_scale()
+            return min(scale) > 0.0 and max(scale) - min(scale) < 1e-5 * max(scale)
         pose = axes.TO_FIRN.to_4x4() @ matrix
         return self.scale == 1.0 and max(abs(a - b) for r, s in zip(pose, Matrix.Identity(4))
                                          for a, b in zip(r, s)) < 1e-6
@@ -190,6 +218,9 @@ class Input:
             carrier.matrix_world = self.object.matrix_world
             modifier = carrier.modifiers.new("surface", "VOLUME_TO_MESH")
             modifier.object = self.object
+            names = self._float_grids()
+            if names and "density" not in names:  # a level set
+                modifier.grid_name, modifier.threshold = names[0], 0.0
             fresh = bpy.context.evaluated_depsgraph_get()
             evaluated = carrier.evaluated_get(fresh)
             made = evaluated.to_mesh()
@@ -201,11 +232,15 @@ class Input:
         finally:
             bpy.data.meshes.remove(carrier.data)
 
+    def _float_grids(self):
+        grids = self.object.data.grids
+        grids.load()
+        return sorted((grid.name for grid in grids if grid.data_type == "FLOAT"),
+                      key=lambda name: name != "surface")
+
     def _volume_file(self):
         volume = self.object.data
         path = bpy.path.abspath(volume.filepath, library=volume.library)
-        if not path:
-            self.fail("the volume has no file")
         if volume.is_sequence:
             stem, extension = os.path.splitext(path)
             digits = len(stem) - len(stem.rstrip("0123456789"))
@@ -216,7 +251,7 @@ class Input:
 
     def finish(self):
         """Writes what is still to be written; afterwards `params` is what the node says."""
-        if self.object.type == "VOLUME" and self.still is None:
+        if self.keeps:
             self._finish_volume()
         elif self.shape == "plane":
             self._set_pose(axes.TO_FIRN, axes.FROM_FIRN)
@@ -228,7 +263,7 @@ class Input:
         if os.path.exists(self.path + ".new"):
             _replace_if_changed(self.path)
         self._check_size()
-        self.node.input_json = json.dumps(self.params)
+        bpy.data.node_groups[self.tree].nodes[self.node].input_json = json.dumps(self.params)
 
     def _finish_rigid(self):
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
@@ -359,7 +394,9 @@ def moves(item):
         data = obj.data
         if data is not None and (data.animation_data or getattr(data, "shape_keys", None)):
             return True
-        if obj.type in {"META"} or obj.parent_type not in {"OBJECT"}:
+        if obj.type in {"META"} or getattr(data, "is_sequence", False):
+            return True
+        if obj.parent_type not in {"OBJECT"}:
             return True
         obj, seen = obj.parent, seen + 1
     return False

@@ -1,6 +1,13 @@
 """Keyframes of node values, which Blender does not evaluate for nodes of add-ons."""
 
+import bpy
+
 _INTERPOLATIONS = {"constant": "CONSTANT", "linear": "LINEAR", "smooth": "BEZIER"}
+
+
+def path_of(node, prop):
+    """A property of a node as animation names it."""
+    return f'nodes["{bpy.utils.escape_identifier(node.name)}"].{prop}'
 
 
 def curves_of(node, prop):
@@ -8,7 +15,7 @@ def curves_of(node, prop):
     data = node.id_data.animation_data
     if data is None or data.action is None:
         return {}
-    path = f'nodes["{node.name}"].{prop}'
+    path = path_of(node, prop)
     return {curve.array_index: curve for curve in data.action.fcurves
             if curve.data_path == path and not curve.mute and len(curve.keyframe_points) > 0}
 
@@ -56,7 +63,7 @@ def _plain_keys(row, curves):
         return None  # angles about other axes do not go straight
     kinds, places = set(), set()
     for curve in curves.values():
-        if curve.modifiers:
+        if curve.modifiers or curve.extrapolation == "LINEAR":
             return None
         kinds |= {point.interpolation for point in curve.keyframe_points}
         places.add(tuple(point.co.x for point in curve.keyframe_points))

@@ -189,9 +189,9 @@ class FirnNode:
     # --- Drawing ---------------------------------------------------------------------------------
 
     def draw_label(self):
-        given = self.name.split(".")[0]
-        if given == self.bl_label:
-            return self.name
+        given = self.name
+        if given.split(".")[0] == self.bl_label:
+            return given
         return f"{given.replace('_', ' ').capitalize()} ({self.bl_label.lower()})"
 
     def draw_buttons(self, context, layout):
@@ -244,7 +244,11 @@ class FirnNode:
 def _is_quad(scene_object):
     """A plain plane, which stands for the ground below it."""
     mesh = scene_object.data if scene_object.type == "MESH" else None
-    return mesh is not None and len(mesh.polygons) == 1 and not scene_object.modifiers
+    if mesh is None or len(mesh.polygons) != 1 or scene_object.modifiers:
+        return False
+    face = mesh.polygons[0]
+    off = max(abs(face.normal.dot(mesh.vertices[i].co - face.center)) for i in face.vertices)
+    return off <= 1e-3 * face.area ** 0.5
 
 
 def _make_class(table):

@@ -1,5 +1,6 @@
 """The Add menu: nodes by category, and the example shots."""
 
+import functools
 import os
 
 import bpy
@@ -42,7 +43,7 @@ class FIRN_OT_add_preset(TreeOperator, bpy.types.Operator):
 
     @classmethod
     def description(cls, context, properties):
-        return _comment(properties.preset)
+        return _comment(properties.preset).rstrip(".")  # Blender ends tooltips itself
 
     def execute(self, context):
         if self.preset not in names():
@@ -61,7 +62,22 @@ class FIRN_OT_add_preset(TreeOperator, bpy.types.Operator):
         for node in made:
             if node.firn_type == "write_particles":
                 node.p_format = nodes.DEFAULTS["write_particles", "format"]
+        if empty and not bpy.app.background:
+            # Once they have been drawn, which is when Blender knows how large nodes are.
+            bpy.app.timers.register(functools.partial(_look_at_all, tree.name), first_interval=0.2)
         return {"FINISHED"}
+
+
+def _look_at_all(name):
+    """Frames the nodes of a tree in every editor that shows it."""
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            shown = getattr(area.spaces.active, "node_tree", None)
+            if shown is None or shown.name != name or area.type != "NODE_EDITOR":
+                continue
+            region = next(r for r in area.regions if r.type == "WINDOW")
+            with bpy.context.temp_override(window=window, area=area, region=region):
+                bpy.ops.node.view_all()
 
 
 class FIRN_MT_presets(bpy.types.Menu):

@@ -61,12 +61,13 @@ def particle_file(tree, frame):
 
 
 def volume_files(tree):
-    """(frame, path) of every volume file, in order."""
+    """(frame, path) of every volume file that Blender can show, in order: it knows no files of
+    negative numbers."""
     writers = {export.names_of(tree)[n.name] for n in tree.nodes
                if getattr(n, "firn_type", "") == "write_volume"}
     cache = cache_of(tree)
     return [(number, file.path) for number, frame in sorted(cache.frames.items())
-            for file in frame.files if file.node in writers]
+            for file in frame.files if file.node in writers and number >= 0]
 
 
 # --- Particles -----------------------------------------------------------------------------------
@@ -217,21 +218,22 @@ def show_volume(tree, context):
     if not files:
         return None
     obj, (first, path) = tree.volume_object, files[0]
-    meta = lookdev.read_metadata(path)
+    meta = {**lookdev.SNOW, **firn.volume_metadata(path)}
     if obj is None or obj.name not in context.scene.objects:
         obj = lookdev.add_volume(path, meta, f"{tree.name} volume")
         obj.data.materials.append(lookdev.snow_material(meta))
         tree.volume_object = obj
     stand_upright(obj, context.scene)
-    set_sequence(obj.data, files)
+    set_sequence(tree, files)
     return obj
 
 
-def set_sequence(volume, files):
-    """Frames of the scene show the files of the same numbers."""
-    first, path = files[0]
+def set_sequence(tree, files):
+    """Frames of the scene show the files of the same numbers, named as the cache folder is."""
+    volume, (first, path) = tree.volume_object.data, files[0]
     digits = re.search(r"(\d+)\.vdb$", path)
-    volume.filepath = path
+    moves_along = tree.p_base.startswith("//") and not export.is_homeless(tree)
+    volume.filepath = bpy.path.relpath(path) if moves_along else path
     volume.is_sequence = True
     volume.frame_start = first
     volume.frame_duration = files[-1][0] - first + 1
@@ -244,7 +246,7 @@ def blur_advice(tree, scene):
     render = scene.render
     needed = render.motion_blur_shutter * render.fps_base / render.fps / 2
     short = [node for node in tree.nodes if getattr(node, "firn_type", "") == "rasterize"
-             and not node.mute and node.p_shutter < 0.999 * needed]
+             and not node.mute and node.p_shutter < 0.99 * needed]
     if not render.use_motion_blur or tree.volume_object is None or not short:
         return ""
     return (f"Motion blur needs velocities around the snow: set Shutter of {short[0].name} to "
@@ -266,7 +268,13 @@ def reload(tree):
     if tree.volume_object is not None and tree.volume_object.type == "VOLUME":
         files = volume_files(tree)
         if files:
-            set_sequence(tree.volume_object.data, files)
+            set_sequence(tree, files)
+
+
+def empty(tree):
+    """Takes the particles away: they are in the cache, and need no place in a .blend file."""
+    if tree.particle_object is not None and tree.particle_object.type == "MESH":
+        _fill(tree.particle_object.data, None, 0.0)
 
 
 def forget():

@@ -36,8 +36,10 @@ def is_silent():
 
 def touch(tree):
     """Something in the tree has changed: its badge is looked up soon."""
+    from . import bake
     if is_silent() or getattr(tree, "bl_idname", "") != "FirnSnowTree":
         return
+    bake.reread(tree)
     _dirty.add(tree.name)
     if not bpy.app.background and not bpy.app.timers.is_registered(_refresh_dirty):
         bpy.app.timers.register(_refresh_dirty, first_interval=DELAY)
@@ -56,9 +58,11 @@ def _refresh_dirty():
 
 def refresh(tree, scene):
     """Looks up the state of the cache and puts problems on their nodes; True: it can be baked."""
-    from . import drivers, export, inputs
+    from . import bake, drivers, export, inputs
     with silence():
         clear_problems(tree)
+        if not bake.is_running(tree):
+            tree.progress_text = ""  # of a bake that Blender has ended, or that was undone
         _part_from_original(tree)
         try:
             graph = export.graph_of(tree, scene)
@@ -123,6 +127,8 @@ def clear_problems(tree):
 def show_problem(tree, name, message):
     """Puts a message on the node that it belongs to, or on the tree."""
     from . import export
+    if tree is None:
+        return
     node = export.node_by_name(tree, name) if name else None
     with silence():
         if node is None:

@@ -37,6 +37,7 @@ def _fields():
     fields["cache_state"] = StringProperty(options={"SKIP_SAVE"})
     fields["frames_done"] = IntProperty(options={"SKIP_SAVE"})
     fields["objects_changed"] = BoolProperty()
+    fields["job"] = StringProperty(options={"SKIP_SAVE"}, description="The bake of this tree")
     fields["problem"] = StringProperty(options={"SKIP_SAVE"})
     fields["warning"] = StringProperty(options={"SKIP_SAVE"})
     fields["progress"] = FloatProperty(name="Progress", options={"SKIP_SAVE"}, min=0, max=100,

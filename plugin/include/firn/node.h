@@ -120,6 +120,10 @@ struct firn_cook {
 size_t firn_cook_input_count(const firn_cook *cook, const char *slot);
 const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t index);
 
+/// Passes a result on; a failure is then that of the node at the other end of a link.
+firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
+                            firn_result result);
+
 /// True when one of the parameters has keys.
 bool firn_cook_is_animated(const firn_cook *cook, const char *names);
 

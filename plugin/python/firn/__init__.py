@@ -17,7 +17,7 @@ Every failure is a FirnError that names node and parameter where there is one.
 
 from .alembic import MeshWriter
 from .arrays import Attribute, Particles, Volume
-from .cache import Cache, CacheFile, CacheFrame
+from .cache import Cache, CacheFile, CacheFrame, volume_metadata
 from .capi import VERSION, describe, library_path, load, program_path
 from .errors import FirnError
 from .graph import CHECKPOINT, STOP, Graph, Node, Output, Problem, Progress
@@ -29,4 +29,5 @@ __all__ = [
     "Attribute", "BakeProcess", "CHECKPOINT", "Cache", "CacheFile", "CacheFrame", "FirnError",
     "Graph", "MeshWriter", "Node", "Output", "Particles", "Problem", "Progress", "STOP", "VERSION",
     "Volume", "describe", "library_path", "load", "program_path",
+    "volume_metadata",
 ]

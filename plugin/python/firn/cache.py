@@ -1,5 +1,6 @@
 """Caches on disk: which frames are there, their files and numbers."""
 
+import json
 import os
 
 from . import capi
@@ -29,6 +30,29 @@ class CacheFrame:
         self.frame = row.frame
         self.files = [CacheFile(folder, row.files[i]) for i in range(row.file_count)]
         self.stats = capi.stats_of(row.stats, row.stat_count)
+
+
+def volume_metadata(path):
+    """Metadata of a .vdb file, {name: value}: numbers and vectors as such, the rest as text."""
+    library, settings = capi.load(), capi.VdbReaderDef()
+    reader, listing = c_void_p(), c_void_p()
+    library.firn_vdb_reader_def_reset(byref(settings), capi.size_of(settings))
+    call("firn_vdb_reader_create", byref(settings), byref(reader))
+    try:
+        call("firn_vdb_list", reader, text(path), None, byref(listing))
+        view = library.firn_vdb_listing_read(listing)
+        return {string(row.name): _meta_value(string(row.type), string(row.value))
+                for row in view.meta[:view.meta_count]}
+    finally:
+        library.firn_vdb_listing_destroy(listing)
+        library.firn_vdb_reader_destroy(reader)
+
+
+def _meta_value(kind, value):
+    try:
+        return value if kind == "string" else json.loads(value)
+    except ValueError:
+        return value
 
 
 class Cache:

@@ -126,6 +126,20 @@ class AbcMeshData(Structure):
                 ("params", c_void_p)]
 
 
+class VdbReaderDef(Structure):
+    _fields_ = [("cookie", c_uint32), ("helper", c_char_p), ("memory_limit", c_double),
+                ("timeout", c_float)]
+
+
+class VdbMeta(Structure):
+    _fields_ = [("name", c_char_p), ("type", c_char_p), ("value", c_char_p)]
+
+
+class VdbListingView(Structure):
+    _fields_ = [("bytes", c_uint64), ("grid_count", c_size_t), ("grids", c_void_p),
+                ("meta_count", c_size_t), ("meta", POINTER(VdbMeta))]
+
+
 # The name of each structure in C; a test compares their layouts with the compiler's.
 MIRRORS = {
     "firn_error": Error, "firn_key": Key, "firn_problem": ProblemRow, "firn_stat": Stat,
@@ -135,6 +149,8 @@ MIRRORS = {
     "firn_cache_file": CacheFileRow, "firn_cache_frame": CacheFrameRow,
     "firn_manifest_view": ManifestView, "firn_abc_writer_def": AbcWriterDef,
     "firn_abc_mesh_def": AbcMeshDef, "firn_abc_mesh_data": AbcMeshData,
+    "firn_vdb_reader_def": VdbReaderDef, "firn_vdb_meta": VdbMeta,
+    "firn_vdb_listing_view": VdbListingView,
 }
 
 _ERROR = POINTER(Error)
@@ -178,6 +194,8 @@ _CALLS = {
     "firn_abc_writer_put_mesh": [c_void_p, c_uint32, POINTER(AbcMeshData)],
     "firn_abc_writer_end_frame": [c_void_p],
     "firn_abc_writer_finish": [c_void_p],
+    "firn_vdb_reader_create": [POINTER(VdbReaderDef), POINTER(c_void_p)],
+    "firn_vdb_list": [c_void_p, _TEXT, c_void_p, POINTER(c_void_p)],
 }
 
 # Functions that cannot fail: result, arguments.
@@ -200,6 +218,10 @@ _OTHERS = {
     "firn_manifest_destroy": (None, [c_void_p]),
     "firn_abc_def_cookie": (c_uint32, [c_size_t]),
     "firn_abc_writer_destroy": (None, [c_void_p]),
+    "firn_vdb_reader_def_reset": (None, [POINTER(VdbReaderDef), c_size_t]),
+    "firn_vdb_reader_destroy": (None, [c_void_p]),
+    "firn_vdb_listing_read": (VdbListingView, [c_void_p]),
+    "firn_vdb_listing_destroy": (None, [c_void_p]),
 }
 
 

@@ -59,9 +59,9 @@ class BakeProcess:
 
     def cancel(self):
         """Asks for a checkpoint and the end; resume continues from there."""
+        if self._process.poll() is None and not self.cancelled:
+            self._process.send_signal(signal.SIGINT)  # a second one would end it at once
         self.cancelled = True
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
 
     def kill(self):
         """Ends it at once; resume continues from the last checkpoint."""
