@@ -60,10 +60,12 @@ static float smooth_pixel(const camera *cam, const canvas *seen, size_t at, int 
             if (there < 0 || there >= limit)
                 break;
             size_t other = side > 0 ? at + (size_t)k * step : at - (size_t)k * step;
-            float difference = seen->depth[other] - z;
-            if (seen->kind[other] != seen->kind[at] || fabsf(difference) > tolerance)
+            float apart = (seen->depth[other] - z) / tolerance;
+            if (seen->kind[other] != seen->kind[at] || fabsf(apart) > 1.0f)
                 continue;
-            float share = (float)k / (reach + 1.0f), weight = expf(-3.0f * share * share);
+            // What is farther away fades: an edge of all or nothing would draw streaks.
+            float share = (float)k / (reach + 1.0f), alike = 1.0f - apart * apart;
+            float weight = expf(-3.0f * share * share) * alike * alike;
             sum += weight * seen->depth[other];
             weights += weight;
         }
