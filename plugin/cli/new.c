@@ -16,30 +16,6 @@ typedef struct request {
     const char *output, *force;
 } request;
 
-// Where the examples are, seen from the folder of the program.
-static const char *const places[] = {"../share/firn/scenes", "../docs/scenes", "../../docs/scenes"};
-
-static bool find_folder(char *folder, size_t size)
-{
-    const char *given = getenv("FIRN_SCENES");
-    if (given != NULL) {
-        snprintf(folder, size, "%s", given);
-        return access(folder, R_OK) == 0;
-    }
-    char program[FIRN_PATH_SIZE];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return false;
-    program[length] = '\0';
-    *strrchr(program, '/') = '\0';
-    for (size_t i = 0; i < FIRN_COUNT(places); i++) {
-        int written = snprintf(folder, size, "%s/%s", program, places[i]);
-        if ((size_t)written < size && access(folder, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -70,6 +46,39 @@ static void free_names(char **names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         firn_free(names[i]);
+}
+
+// A folder of that name may belong to a build.
+static bool has_examples(const char *folder)
+{
+    char *names[EXAMPLE_MAX];
+    size_t count = list_names(folder, names);
+    free_names(names, count);
+    return count > 0;
+}
+
+// Where the examples are, seen from the folder of the program.
+static const char *const places[] = {"../share/firn/scenes", "../docs/scenes", "../../docs/scenes"};
+
+static bool find_folder(char *folder, size_t size)
+{
+    const char *given = getenv("FIRN_SCENES");
+    if (given != NULL) {
+        snprintf(folder, size, "%s", given);
+        return access(folder, R_OK) == 0;
+    }
+    char program[FIRN_PATH_SIZE];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return false;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (size_t i = 0; i < FIRN_COUNT(places); i++) {
+        int written = snprintf(folder, size, "%s/%s", program, places[i]);
+        if ((size_t)written < size && has_examples(folder))
+            return true;
+    }
+    return false;
 }
 
 static firn_result load_example(const char *folder, const char *name, char *path,
