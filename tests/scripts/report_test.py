@@ -7,12 +7,9 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
-import unittest
 import zlib
-from pathlib import Path
 
-import cli_test
+import cli_support
 
 HOSTILE = '</title><script>console.error("got in")</script><img src=x onerror=alert(1)>"\'&'
 PLOTS = ["Wall time", "Substeps", "Iterations", "Energy", "Highest speed", "Particles",
@@ -67,7 +64,7 @@ def pixels(path):
     return width, height, len({raw[i * stride:(i + 1) * stride] for i in range(height)})
 
 
-class Report(cli_test.Firn):
+class Report(cli_support.Firn):
     def report(self, folder, name="report.html"):
         self.firn("report", folder, "-o", name)
         page = Page(self.folder / name)
@@ -132,7 +129,7 @@ class Report(cli_test.Firn):
         self.assertEqual(len(page.all("script")), 1)
 
     def test_names_from_the_scene_are_never_markup(self):
-        scene = json.loads(json.dumps(cli_test.SCENE))
+        scene = json.loads(json.dumps(cli_support.SCENE))
         scene["comment"] = HOSTILE
         self.scene = self.write_scene("tiny.firn", scene)
         folder = self.cook_tiny()
@@ -213,5 +210,4 @@ class Report(cli_test.Firn):
 
 
 if __name__ == "__main__":
-    cli_test.PROGRAM = str(Path(sys.argv.pop(1)).resolve())
-    unittest.main()
+    cli_support.main()
