@@ -1,10 +1,10 @@
 #define _XOPEN_SOURCE 700
-#include "firn/abc_write.h"
 #include "firn/graph.h"
 #include "firn/vdb_surface.h"
 #include "firn/vdb_write.h"
 
 #include "graph_fixture.h"
+#include "mesh_archive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,35 +51,22 @@ static void write_vdb(const char *folder, int frame)
     firn_vdb_shape_destroy(shape);
 }
 
+static void rise(int frame, firn_vec3 *points) { slab(height(frame), points); }
+
 static void write_abc(const char *folder)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/slab.abc", folder);
-    firn_abc_writer_def def = firn_abc_writer_def_default();
-    firn_abc_writer *writer = NULL;
-    assert_int_equal(firn_abc_writer_create(path, &def, &writer, NULL), FIRN_OK);
-    firn_abc_mesh_def mesh = firn_abc_mesh_def_default();
-    firn_abc_writer_add_clock(writer, 1.0 / 24.0, 1.0 / 24.0, &mesh.clock, NULL);
-    firn_abc_node node;
-    firn_abc_writer_add_mesh(writer, FIRN_ABC_ROOT, "slab", &mesh, &node, NULL);
-    uint32_t done = 0;
-    firn_abc_writer_begin(writer, &done, NULL);
+    firn_vec3 points[8];
     int32_t turned[24];
     for (int i = 0; i < 24; i++)
         turned[i] = corners[i / 4 * 4 + 3 - i % 4];
-    for (int frame = 1; frame <= 6; frame++) {
-        firn_vec3 points[8];
-        slab(height(frame), points);
-        firn_abc_mesh_data data = {.point_count = 8,
-                                   .face_count = 6,
-                                   .corner_count = 24,
-                                   .positions = points,
-                                   .face_counts = sizes,
-                                   .face_indices = turned};
-        assert_int_equal(firn_abc_writer_put_mesh(writer, node, &data, NULL), FIRN_OK);
-        firn_abc_writer_end_frame(writer, NULL);
-    }
-    assert_int_equal(firn_abc_writer_finish(writer, NULL), FIRN_OK);
+    firn_abc_mesh_data data = {.point_count = 8,
+                               .face_count = 6,
+                               .corner_count = 24,
+                               .face_counts = sizes,
+                               .face_indices = turned};
+    write_mesh_archive(path, "slab", 6, data, points, rise);
 }
 
 static void write_obj(const char *folder)

@@ -1,9 +1,8 @@
 // Level sets that are made ahead of their frame: the same bytes, at another time.
 #define _XOPEN_SOURCE 700
-#include "firn/abc_write.h"
-
-#include "graph_fixture.h"
 #include "shape_ahead.h"
+#include "graph_fixture.h"
+#include "mesh_archive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,32 +74,17 @@ static void write_abc(const char *folder)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/ball.abc", folder);
-    firn_abc_writer_def def = firn_abc_writer_def_default();
-    firn_abc_writer *writer = NULL;
-    assert_int_equal(firn_abc_writer_create(path, &def, &writer, NULL), FIRN_OK);
-    firn_abc_mesh_def mesh = firn_abc_mesh_def_default();
-    firn_abc_writer_add_clock(writer, 1.0 / 24.0, 1.0 / 24.0, &mesh.clock, NULL);
-    firn_abc_node node;
-    firn_abc_writer_add_mesh(writer, FIRN_ABC_ROOT, "ball", &mesh, &node, NULL);
-    uint32_t done = 0;
-    firn_abc_writer_begin(writer, &done, NULL);
+    firn_vec3 points[POINTS];
     int32_t corners[CORNERS], sizes[FACES];
     connect(corners);
     for (int i = 0; i < FACES; i++)
         sizes[i] = 3;
-    for (int frame = 1; frame <= FRAMES; frame++) {
-        firn_vec3 points[POINTS];
-        pose(frame, points);
-        firn_abc_mesh_data data = {.point_count = POINTS,
-                                   .face_count = FACES,
-                                   .corner_count = CORNERS,
-                                   .positions = points,
-                                   .face_counts = sizes,
-                                   .face_indices = corners};
-        assert_int_equal(firn_abc_writer_put_mesh(writer, node, &data, NULL), FIRN_OK);
-        firn_abc_writer_end_frame(writer, NULL);
-    }
-    assert_int_equal(firn_abc_writer_finish(writer, NULL), FIRN_OK);
+    firn_abc_mesh_data data = {.point_count = POINTS,
+                               .face_count = FACES,
+                               .corner_count = CORNERS,
+                               .face_counts = sizes,
+                               .face_indices = corners};
+    write_mesh_archive(path, "ball", FRAMES, data, points, pose);
 }
 
 typedef struct fixture {
