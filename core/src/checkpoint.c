@@ -111,6 +111,7 @@ typedef void piece_sink(void *user, const void *bytes, size_t size);
 
 static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
 {
+    firn_transfer_recover(sim);
     const firn_particles *p = &sim->particles;
     for (int c = 0; c < p->channel_count; c++)
         sink(user, firn_channel_of(p, c), p->count * sizeof(float));

@@ -1,5 +1,6 @@
 /// Grid to particles: velocities, deformation, contact and positions, method.md (11)-(16).
 #include "exchange.h"
+#include "gather.h"
 
 static inline void widen(firn_lane_limits *limits, const firn_state *s)
 {
@@ -89,57 +90,53 @@ FIRN_INLINE firn_fx3 blend(const firn_pass *pass, size_t first, int n, firn_fx3 
                       pic.z + share * (v.z - old.z)};
 }
 
-FIRN_INLINE void store_vector(const firn_pass *pass, int channel, size_t first, int n, firn_fx3 a)
-{
-    lanes_store(firn_channel_of(pass->particles, channel) + first, a.x, n);
-    lanes_store(firn_channel_of(pass->particles, channel + 1) + first, a.y, n);
-    lanes_store(firn_channel_of(pass->particles, channel + 2) + first, a.z, n);
-}
-
 // Moves a group with its velocities, method.md (16).
 FIRN_INLINE void move_group(const firn_pass *pass, firn_state *s)
 {
     firn_fx cells = firn_fx_set(pass->dt / pass->grid->cell_size);
     s->u = firn_fx3_add_scaled(s->u, cells, s->v);
-    store_vector(pass, FIRN_U, s->first, s->n, s->u);
+    vector_store(pass, FIRN_U, s->first, s->n, s->u);
 }
 
 FIRN_INLINE void group_to_particles(const firn_pass *pass, firn_state *s, firn_scheme scheme,
-                                    int order, const firn_tiles *in)
+                                    int order, const firn_tiles *in, firn_affine affine)
 {
     const firn_slopes slopes =
         scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
     _Alignas(64) firn_stencils st;
-    _Alignas(64) firn_lines lines;
     s->u = vector_load(pass, FIRN_U, s->first, s->n);
     make_stencils(&st, s->u, order, slopes, 1.0f / pass->grid->cell_size);
-    gather_group(in->velocity, &st, s->n, order, slopes, &lines);
-    firn_sample sample = sample_of(&lines, &st, order, slopes);
+    firn_sample sample = gather_group(in->velocity, &st, s->n, order, slopes);
     s->v = sample.value;
     if (scheme == FIRN_SCHEME_FLIP) {
+        _Alignas(64) firn_lines lines;
         make_products(&st, order);
         gather_values(in->old, &st, s->n, order, &lines);
         s->v = blend(pass, s->first, s->n, sample.value, value_of(&lines, &st, order));
     } else {
         s->c = sample.gradient;
-        matrix_store(pass, FIRN_C, s->first, s->n, s->c);
+        if (affine == AFFINE_WHOLE)
+            matrix_store(pass, FIRN_C, s->first, s->n, s->c);
+        else
+            vector_store(pass, FIRN_FROM, s->first, s->n, s->u);
     }
     update_deformation(pass, s, sample.gradient);
-    store_vector(pass, FIRN_V, s->first, s->n, s->v);
+    vector_store(pass, FIRN_V, s->first, s->n, s->v);
     state_harden(pass, s);
 }
 
-FIRN_INLINE void any_to_particles(const firn_pass *pass, firn_state *s, const firn_tiles *in)
+FIRN_INLINE void any_to_particles(const firn_pass *pass, firn_state *s, const firn_tiles *in,
+                                  firn_affine affine)
 {
     bool quadratic = pass->grid->order == 3;
     if (pass->scheme == FIRN_SCHEME_FLIP && quadratic)
-        group_to_particles(pass, s, FIRN_SCHEME_FLIP, 3, in);
+        group_to_particles(pass, s, FIRN_SCHEME_FLIP, 3, in, affine);
     else if (pass->scheme == FIRN_SCHEME_FLIP)
-        group_to_particles(pass, s, FIRN_SCHEME_FLIP, 4, in);
+        group_to_particles(pass, s, FIRN_SCHEME_FLIP, 4, in, affine);
     else if (quadratic)
-        group_to_particles(pass, s, FIRN_SCHEME_APIC, 3, in);
+        group_to_particles(pass, s, FIRN_SCHEME_APIC, 3, in, affine);
     else
-        group_to_particles(pass, s, FIRN_SCHEME_APIC, 4, in);
+        group_to_particles(pass, s, FIRN_SCHEME_APIC, 4, in, affine);
 }
 
 // Whether the kernels of all n particles of a group lie in the tile of their block.
@@ -164,7 +161,8 @@ FIRN_INLINE void touch(const firn_pass *pass, const firn_block *block, firn_stat
 
 // Moves a block. When out is not NULL, groups go on to the grid of the next substep as long as they
 // are at hand, except for what drifted out of the tile: that makes a sort necessary, and what was
-// scattered here will not be used.
+// scattered here will not be used. Their affine velocities are done with then and left out; who
+// needs them after all has them recovered.
 static firn_block_limits block_to_particles(const firn_pass *pass, const firn_block *block,
                                             const firn_block *following, const firn_pass *next,
                                             firn_outbound *out)
@@ -175,6 +173,9 @@ static firn_block_limits block_to_particles(const firn_pass *pass, const firn_bl
     if (pass->scheme == FIRN_SCHEME_FLIP)
         tile_load(pass->grid, pass->old, block, tiles.old, box);
     bool contact = FIRN_KERNEL(is_near_colliders)(pass, block);
+    firn_affine affine = pass->scheme == FIRN_SCHEME_FLIP ? AFFINE_NONE
+                         : out != NULL                    ? AFFINE_LEFT_OUT
+                                                          : AFFINE_WHOLE;
     firn_lane_limits limits = no_limits();
     for (size_t first = block->begin; first < block->end;) {
         firn_state s;
@@ -182,8 +183,8 @@ static firn_block_limits block_to_particles(const firn_pass *pass, const firn_bl
         s.n = group_size(block, first);
         s.kinds = kinds_load(pass, first, s.n);
         first += (size_t)s.n;
-        particles_prefetch(pass, block, following, s.first);
-        any_to_particles(pass, &s, &tiles);
+        particles_prefetch(pass, block, following, s.first, affine);
+        any_to_particles(pass, &s, &tiles, affine);
         if (contact)
             touch(pass, block, &s);
         move_group(pass, &s);
@@ -215,6 +216,31 @@ void FIRN_KERNEL(cycle)(const firn_pass *pass, const firn_pass *next, const firn
     FIRN_KERNEL(outbound_begin)(next, block, &out);
     *limits = block_to_particles(pass, block, following, next, &out);
     FIRN_KERNEL(outbound_end)(next, block, &out, sums);
+}
+
+FIRN_INLINE void recover_block(const firn_pass *pass, const firn_block *block, int order)
+{
+    _Alignas(64) float tile[TILE_FLOATS];
+    tile_load(pass->grid, pass->velocity, block, tile, tile_box(pass, block, order));
+    for (size_t first = block->begin; first < block->end;) {
+        int n = group_size(block, first);
+        _Alignas(64) firn_stencils st;
+        make_stencils(&st, vector_load(pass, FIRN_FROM, first, n), order, FIRN_SLOPES_MOMENTS,
+                      1.0f / pass->grid->cell_size);
+        firn_sample sample = gather_group(tile, &st, n, order, FIRN_SLOPES_MOMENTS);
+        matrix_store(pass, FIRN_C, first, n, sample.gradient);
+        first += (size_t)n;
+    }
+}
+
+void FIRN_KERNEL(recover)(const firn_pass *pass, const firn_block *block)
+{
+    if (tile_is_sparse(block))
+        return; // went to the grid by itself, all of it
+    if (pass->grid->order == 3)
+        recover_block(pass, block, 3);
+    else
+        recover_block(pass, block, 4);
 }
 
 FIRN_INLINE void block_volumes(const firn_pass *pass, const firn_block *block, int order)

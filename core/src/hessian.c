@@ -1,5 +1,7 @@
 /// The stress Hessian of the semi-implicit step as a matrix-free product, method.md (18)-(20).
+#include "gather.h"
 #include "isa.h"
+#include "scatter.h"
 #include "tile.h"
 
 void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block)
@@ -51,12 +53,10 @@ FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, f
         int n = block->end - first < FIRN_LANES ? (int)(block->end - first) : FIRN_LANES;
         _Alignas(64) firn_stencils st;
         _Alignas(64) firn_columns columns;
-        _Alignas(64) firn_lines lines;
         cache_prefetch(pass, first + AHEAD);
         make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, slopes,
                       1.0f / pass->grid->cell_size);
-        gather_group(in, &st, n, order, slopes, &lines);
-        firn_sample sample = sample_of(&lines, &st, order, slopes);
+        firn_sample sample = gather_group(in, &st, n, order, slopes);
         firn_fm3 k = group_product(pass, first, n, sample.gradient);
         make_scatter(&st, order, slopes);
         columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero, k);

@@ -15,6 +15,7 @@ void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,
 void FIRN_KERNEL(cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
                         const firn_block *following, firn_block_limits *limits,
                         firn_block_sums *sums);
+void FIRN_KERNEL(recover)(const firn_pass *pass, const firn_block *block);
 void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block,
                           firn_block_limits *limits);
 void FIRN_KERNEL(find_volumes)(const firn_pass *pass, const firn_block *block);

@@ -29,6 +29,7 @@ const firn_kernels FIRN_KERNEL(kernels) = {
     .to_grid = FIRN_KERNEL(to_grid),
     .to_particles = FIRN_KERNEL(to_particles),
     .cycle = FIRN_KERNEL(cycle),
+    .recover = FIRN_KERNEL(recover),
     .measure = FIRN_KERNEL(measure),
     .find_volumes = FIRN_KERNEL(find_volumes),
     .prepare_hessian = FIRN_KERNEL(prepare_hessian),

@@ -91,6 +91,9 @@ typedef struct firn_kernels {
     /// be used.
     void (*cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
                   const firn_block *following, firn_block_limits *limits, firn_block_sums *sums);
+    /// Finds the affine velocities that cycle left out, to the last bit, from the node velocities
+    /// that it read.
+    void (*recover)(const firn_pass *pass, const firn_block *block);
     /// The limits without moving anything.
     void (*measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
     /// Finds the volume of particles that have none from the mass on the nodes, method.md (23).

@@ -6,11 +6,13 @@
 #include "model_snow.h"
 #include "simd.h"
 
+/// Whether loads and stores need no mask. With AVX-512 masks are free: there is nothing to choose.
+static inline bool lanes_are_full(int n) { return FIRN_LANES < 16 && n == FIRN_LANES; }
+
 /// Lanes past the n valid ones are filled.
 static inline firn_fx lanes_load(const float *p, int n, float fill)
 {
-    // With masks there is nothing to choose.
-    return FIRN_LANES < 16 && n == FIRN_LANES ? firn_fx_load(p) : firn_fx_load_tail(p, n, fill);
+    return lanes_are_full(n) ? firn_fx_load(p) : firn_fx_load_tail(p, n, fill);
 }
 
 /// A mask of the first n lanes.
@@ -22,7 +24,7 @@ static inline firn_ix lanes_below(int n)
 
 static inline void lanes_store(float *p, firn_fx a, int n)
 {
-    if (FIRN_LANES < 16 && n == FIRN_LANES)
+    if (lanes_are_full(n))
         firn_fx_store(p, a);
     else
         firn_fx_store_tail(p, a, n);
@@ -33,21 +35,34 @@ enum {
     AHEAD = 2 * LINE, // particles between those at work and those being fetched
 };
 
+// Few enough at once for the compiler to unroll them.
+FIRN_INLINE void channels_prefetch(const firn_pass *pass, int begin, int end, size_t first)
+{
+    for (int c = begin; c < end; c++)
+        __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
+}
+
+/// What of the affine velocity a pass reads or writes, FIRN_FROM in place of it where it is left
+/// out.
+typedef enum firn_affine { AFFINE_NONE, AFFINE_LEFT_OUT, AFFINE_WHOLE } firn_affine;
+
 /// Brings particles near the processor, as far as a line of each channel goes, those that are going
 /// to be at work AHEAD particles after first: in the block or in the one that follows. There are
 /// more streams than the processor's own prefetching follows.
 FIRN_INLINE void particles_prefetch(const firn_pass *pass, const firn_block *block,
-                                    const firn_block *following, size_t first)
+                                    const firn_block *following, size_t first, firn_affine affine)
 {
     if (FIRN_LANES < LINE && first % LINE >= FIRN_LANES)
         return;
     first += AHEAD;
     if (first >= block->end)
         first = first - block->end + following->begin;
-    for (int c = FIRN_U; c < FIRN_ID; c++)
-        __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
-    for (int c = FIRN_C; pass->scheme != FIRN_SCHEME_FLIP && c < FIRN_CHANNEL_MAX; c++)
-        __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
+    channels_prefetch(pass, FIRN_U, FIRN_F, first);
+    channels_prefetch(pass, FIRN_F, FIRN_ID, first);
+    if (affine != AFFINE_NONE)
+        channels_prefetch(pass, FIRN_FROM, FIRN_FROM + 3, first);
+    if (affine == AFFINE_WHOLE)
+        channels_prefetch(pass, FIRN_C + 3, FIRN_C + 9, first);
 }
 
 /// Blocks with fewer particles take no notice of where lines begin.
@@ -71,24 +86,55 @@ static inline firn_fx channel_load(const firn_pass *pass, int channel, size_t fi
 
 static inline firn_fx3 vector_load(const firn_pass *pass, int channel, size_t first, int n)
 {
-    return (firn_fx3){channel_load(pass, channel, first, n, 0.0f),
-                      channel_load(pass, channel + 1, first, n, 0.0f),
-                      channel_load(pass, channel + 2, first, n, 0.0f)};
+    const firn_particles *p = pass->particles;
+    const float *x = firn_channel_of(p, channel) + first;
+    const float *y = firn_channel_of(p, channel + 1) + first;
+    const float *z = firn_channel_of(p, channel + 2) + first;
+    if (lanes_are_full(n))
+        return (firn_fx3){firn_fx_load(x), firn_fx_load(y), firn_fx_load(z)};
+    return (firn_fx3){firn_fx_load_tail(x, n, 0.0f), firn_fx_load_tail(y, n, 0.0f),
+                      firn_fx_load_tail(z, n, 0.0f)};
+}
+
+static inline void vector_store(const firn_pass *pass, int channel, size_t first, int n, firn_fx3 a)
+{
+    const firn_particles *p = pass->particles;
+    float *x = firn_channel_of(p, channel) + first;
+    float *y = firn_channel_of(p, channel + 1) + first;
+    float *z = firn_channel_of(p, channel + 2) + first;
+    if (lanes_are_full(n)) {
+        firn_fx_store(x, a.x);
+        firn_fx_store(y, a.y);
+        firn_fx_store(z, a.z);
+    } else {
+        firn_fx_store_tail(x, a.x, n);
+        firn_fx_store_tail(y, a.y, n);
+        firn_fx_store_tail(z, a.z, n);
+    }
 }
 
 static inline firn_fm3 matrix_load(const firn_pass *pass, int channel, size_t first, int n,
                                    float diagonal)
 {
     firn_fm3 a;
-    for (int i = 0; i < 9; i++)
-        a.m[i] = channel_load(pass, channel + i, first, n, i % 4 == 0 ? diagonal : 0.0f);
+    if (lanes_are_full(n))
+        for (int i = 0; i < 9; i++)
+            a.m[i] = firn_fx_load(firn_channel_of(pass->particles, channel + i) + first);
+    else
+        for (int i = 0; i < 9; i++)
+            a.m[i] = firn_fx_load_tail(firn_channel_of(pass->particles, channel + i) + first, n,
+                                       i % 4 == 0 ? diagonal : 0.0f);
     return a;
 }
 
 static inline void matrix_store(const firn_pass *pass, int channel, size_t first, int n, firn_fm3 a)
 {
-    for (int i = 0; i < 9; i++)
-        lanes_store(firn_channel_of(pass->particles, channel + i) + first, a.m[i], n);
+    if (lanes_are_full(n))
+        for (int i = 0; i < 9; i++)
+            firn_fx_store(firn_channel_of(pass->particles, channel + i) + first, a.m[i]);
+    else
+        for (int i = 0; i < 9; i++)
+            firn_fx_store_tail(firn_channel_of(pass->particles, channel + i) + first, a.m[i], n);
 }
 
 /// The materials of a group.

@@ -1,5 +1,6 @@
 /// Particles to grid: mass, momentum and stress, method.md (6) and (7).
 #include "exchange.h"
+#include "scatter.h"
 
 // What resists the rate of deformation in the explicit step, method.md (24).
 FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, const firn_state *s)
@@ -149,7 +150,8 @@ void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block,
     FIRN_KERNEL(outbound_begin)(pass, block, &out);
     for (size_t first = block->begin; first < block->end;) {
         int n = group_size(block, first);
-        particles_prefetch(pass, block, following, first);
+        particles_prefetch(pass, block, following, first,
+                           pass->scheme == FIRN_SCHEME_FLIP ? AFFINE_NONE : AFFINE_WHOLE);
         firn_state state = state_load(pass, first, n);
         FIRN_KERNEL(outbound_add)(pass, &state, &out);
         first += (size_t)n;

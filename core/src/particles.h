@@ -21,6 +21,7 @@ typedef enum firn_channel {
     FIRN_ID,        // uint32
     FIRN_C,         // 9: affine velocity, 1/s; with APIC only
     FIRN_CHANNEL_MAX = FIRN_C + 9,
+    FIRN_FROM = FIRN_C, // 3: position before the last move, while C itself is left out
 } firn_channel;
 
 enum {

@@ -63,6 +63,18 @@ FIRN_INLINE firn_row row_mul(firn_row a, firn_row b, int order)
     return a;
 }
 
+/// The same for a product that is added many times: as it stands, not as part of each sum. AVX2 has
+/// fewer units for products than for sums; with AVX-512 they are the same.
+FIRN_INLINE firn_row row_product(firn_row a, firn_row b, int order)
+{
+    a = row_mul(a, b, order);
+#if FIRN_LANES == 8
+    for (int k = 0; k < row_pieces(order); k++)
+        __asm__("" : "+x"(a.piece[k]));
+#endif
+    return a;
+}
+
 /// a b + c
 FIRN_INLINE firn_row row_mul_add(firn_row a, firn_row b, firn_row c, int order)
 {
@@ -109,6 +121,20 @@ FIRN_INLINE void row_add_first(float *to, const float *from, int order)
     for (int k = 0; k < order; k++)
         node_add(to + 4 * k, from + 4 * k);
 #endif
+}
+
+/// The numbers of the nodes, 0 to 3, in all parts of each.
+FIRN_INLINE firn_row row_numbers(int order)
+{
+    static const float numbers[ROW_FLOATS] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+    return row_load(numbers, order);
+}
+
+/// The same address, but in a register: what lies around it is reached by constant distances.
+FIRN_INLINE float *pointer_settle(float *p)
+{
+    __asm__("" : "+r"(p));
+    return p;
 }
 
 // row_repeat: the same node four times. row_spread: one number for each of the four nodes.
@@ -161,8 +187,10 @@ typedef struct firn_nodes {
 FIRN_INLINE int lane_node(int l) { return (l & 3) * FIRN_LANES + (l >> 2) * 4; }
 
 // nodes_from_lanes: four numbers of every lane become one node for each lane.
-// lanes_from_nodes: the first three numbers of each lane's node, stride floats apart, back in
-// lanes.
+// nodes_join: as one vector, the nodes of the lanes l, l + 4 and so on up to FIRN_LANES, at offset
+// floats from at[0], at[1] and so on. lanes_join: a number of each of these lanes, four times.
+// lanes_from_nodes: the first three numbers of each lane's node, stride floats apart, in lanes.
+// lanes_from_joined: the same of joined nodes, stored in the order of firn_nodes.
 #if FIRN_LANES == 16
 FIRN_INLINE void nodes_from_lanes(firn_nodes *nodes, firn_fx a, firn_fx b, firn_fx c, firn_fx d)
 {
@@ -176,21 +204,25 @@ FIRN_INLINE void nodes_from_lanes(firn_nodes *nodes, firn_fx a, firn_fx b, firn_
     _mm512_storeu_pd((double *)(nodes->at + 32), _mm512_unpacklo_pd(ab2, cd2));
     _mm512_storeu_pd((double *)(nodes->at + 48), _mm512_unpackhi_pd(ab2, cd2));
 }
-FIRN_INLINE __m512 four_nodes(const float *nodes, int stride)
+FIRN_INLINE firn_fx nodes_join(const float *const at[], int offset)
 {
-    __m512 four = _mm512_castps128_ps512(_mm_loadu_ps(nodes));
-    four = _mm512_insertf32x4(four, _mm_loadu_ps(nodes + 4 * stride), 1);
-    four = _mm512_insertf32x4(four, _mm_loadu_ps(nodes + 8 * stride), 2);
-    return _mm512_insertf32x4(four, _mm_loadu_ps(nodes + 12 * stride), 3);
+    __m512 four = _mm512_castps128_ps512(_mm_loadu_ps(at[0] + offset));
+    four = _mm512_insertf32x4(four, _mm_loadu_ps(at[1] + offset), 1);
+    four = _mm512_insertf32x4(four, _mm_loadu_ps(at[2] + offset), 2);
+    return (firn_fx)_mm512_insertf32x4(four, _mm_loadu_ps(at[3] + offset), 3);
 }
-FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
+FIRN_INLINE firn_fx lanes_join(const float *lanes, int l)
 {
-    __m512 n0 = four_nodes(nodes, stride), n1 = four_nodes(nodes + stride, stride);
-    __m512 n2 = four_nodes(nodes + 2 * stride, stride), n3 = four_nodes(nodes + 3 * stride, stride);
-    __m512d xy01 = _mm512_castps_pd(_mm512_unpacklo_ps(n0, n1));
-    __m512d xy23 = _mm512_castps_pd(_mm512_unpacklo_ps(n2, n3));
-    __m512d zw01 = _mm512_castps_pd(_mm512_unpackhi_ps(n0, n1));
-    __m512d zw23 = _mm512_castps_pd(_mm512_unpackhi_ps(n2, n3));
+    const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
+    return (firn_fx)_mm512_permutexvar_ps(_mm512_add_epi32(index, _mm512_set1_epi32(l)),
+                                          _mm512_loadu_ps(lanes));
+}
+FIRN_INLINE firn_fx3 lanes_from_four(const firn_fx n[4])
+{
+    __m512d xy01 = _mm512_castps_pd(_mm512_unpacklo_ps(n[0], n[1]));
+    __m512d xy23 = _mm512_castps_pd(_mm512_unpacklo_ps(n[2], n[3]));
+    __m512d zw01 = _mm512_castps_pd(_mm512_unpackhi_ps(n[0], n[1]));
+    __m512d zw23 = _mm512_castps_pd(_mm512_unpackhi_ps(n[2], n[3]));
     return (firn_fx3){(firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(xy01, xy23)),
                       (firn_fx)_mm512_castpd_ps(_mm512_unpackhi_pd(xy01, xy23)),
                       (firn_fx)_mm512_castpd_ps(_mm512_unpacklo_pd(zw01, zw23))};
@@ -208,19 +240,23 @@ FIRN_INLINE void nodes_from_lanes(firn_nodes *nodes, firn_fx a, firn_fx b, firn_
     _mm256_storeu_pd((double *)(nodes->at + 16), _mm256_unpacklo_pd(ab2, cd2));
     _mm256_storeu_pd((double *)(nodes->at + 24), _mm256_unpackhi_pd(ab2, cd2));
 }
-FIRN_INLINE __m256 two_nodes(const float *nodes, int stride)
+FIRN_INLINE firn_fx nodes_join(const float *const at[], int offset)
 {
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(nodes)),
-                                _mm_loadu_ps(nodes + 4 * stride), 1);
+    return (firn_fx)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(at[0] + offset)),
+                                         _mm_loadu_ps(at[1] + offset), 1);
 }
-FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
+FIRN_INLINE firn_fx lanes_join(const float *lanes, int l)
 {
-    __m256 n0 = two_nodes(nodes, stride), n1 = two_nodes(nodes + stride, stride);
-    __m256 n2 = two_nodes(nodes + 2 * stride, stride), n3 = two_nodes(nodes + 3 * stride, stride);
-    __m256d xy01 = _mm256_castps_pd(_mm256_unpacklo_ps(n0, n1));
-    __m256d xy23 = _mm256_castps_pd(_mm256_unpacklo_ps(n2, n3));
-    __m256d zw01 = _mm256_castps_pd(_mm256_unpackhi_ps(n0, n1));
-    __m256d zw23 = _mm256_castps_pd(_mm256_unpackhi_ps(n2, n3));
+    const __m256i index = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
+    return (firn_fx)_mm256_permutevar8x32_ps(_mm256_loadu_ps(lanes),
+                                             _mm256_add_epi32(index, _mm256_set1_epi32(l)));
+}
+FIRN_INLINE firn_fx3 lanes_from_four(const firn_fx n[4])
+{
+    __m256d xy01 = _mm256_castps_pd(_mm256_unpacklo_ps(n[0], n[1]));
+    __m256d xy23 = _mm256_castps_pd(_mm256_unpacklo_ps(n[2], n[3]));
+    __m256d zw01 = _mm256_castps_pd(_mm256_unpackhi_ps(n[0], n[1]));
+    __m256d zw23 = _mm256_castps_pd(_mm256_unpackhi_ps(n[2], n[3]));
     return (firn_fx3){(firn_fx)_mm256_castpd_ps(_mm256_unpacklo_pd(xy01, xy23)),
                       (firn_fx)_mm256_castpd_ps(_mm256_unpackhi_pd(xy01, xy23)),
                       (firn_fx)_mm256_castpd_ps(_mm256_unpacklo_pd(zw01, zw23))};
@@ -236,6 +272,31 @@ FIRN_INLINE void nodes_from_lanes(firn_nodes *nodes, firn_fx a, firn_fx b, firn_
         node[3] = d[l];
     }
 }
+FIRN_INLINE firn_fx nodes_join(const float *const at[], int offset)
+{
+    return firn_fx_load(at[0] + offset);
+}
+FIRN_INLINE firn_fx lanes_join(const float *lanes, int l) { return firn_fx_set(lanes[l]); }
+#endif
+
+#if FIRN_LANES >= 8
+FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
+{
+    const float *at[FIRN_LANES / 4];
+    for (int i = 0; i < FIRN_LANES / 4; i++)
+        at[i] = nodes + 4 * i * stride;
+    const firn_fx joined[4] = {nodes_join(at, 0), nodes_join(at, stride),
+                               nodes_join(at, 2 * stride), nodes_join(at, 3 * stride)};
+    return lanes_from_four(joined);
+}
+FIRN_INLINE firn_fx3 lanes_from_joined(const firn_nodes *nodes)
+{
+    const firn_fx joined[4] = {firn_fx_load(nodes->at), firn_fx_load(nodes->at + FIRN_LANES),
+                               firn_fx_load(nodes->at + 2 * FIRN_LANES),
+                               firn_fx_load(nodes->at + 3 * FIRN_LANES)};
+    return lanes_from_four(joined);
+}
+#else
 FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
 {
     float lanes[3][FIRN_LANES];
@@ -243,6 +304,10 @@ FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
         for (int k = 0; k < 3; k++)
             lanes[k][l] = nodes[l * stride + k];
     return (firn_fx3){firn_fx_load(lanes[0]), firn_fx_load(lanes[1]), firn_fx_load(lanes[2])};
+}
+FIRN_INLINE firn_fx3 lanes_from_joined(const firn_nodes *nodes)
+{
+    return lanes_from_nodes(nodes->at, 4);
 }
 #endif
 

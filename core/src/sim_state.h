@@ -66,8 +66,10 @@ struct firn_sim {
     firn_array new_keys; // uint64, block of each new particle
     bool must_sort;
     bool volumes_missing;
-    int since_sort;  // substeps
-    double ahead_dt; // s, of the substep that the grid has been filled for in advance; 0: none
+    int since_sort;       // substeps
+    double ahead_dt;      // s, of the substep that the grid has been filled for in advance; 0: none
+    bool affine_left_out; // by the last cycle; firn_transfer_recover finds it
+    firn_node_field affine_field; // the velocities that it follows from
 
     firn_grid grid;
     firn_sequence sequence; // of its blocks
@@ -143,6 +145,9 @@ void firn_transfer_to_particles(firn_sim *sim, float dt);
 /// next_dt, which firn_transfer_take_ahead puts in place: a third less memory to read and write.
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt);
 void firn_transfer_take_ahead(firn_sim *sim);
+/// A cycle has no use for the affine velocities that it finds, and does not write them. Before
+/// anyone reads or sorts them, or particles fall asleep, they are found again.
+void firn_transfer_recover(const firn_sim *sim);
 void firn_transfer_measure(firn_sim *sim);
 void firn_transfer_find_volumes(firn_sim *sim);
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt);

@@ -175,6 +175,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
     if (all)
         wake_all(sim);
     if (changed || all) {
+        firn_transfer_recover(sim);
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
         sim->ahead_dt = 0.0;

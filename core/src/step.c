@@ -34,6 +34,7 @@ static void count_time(attempt *a, firn_stage stage)
 firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
 {
     firn_bounds bounds = {sim->def.domain_lower, sim->def.domain_upper};
+    firn_transfer_recover(sim);
     sim->ahead_dt = 0.0;
     FIRN_TRY(firn_grid_sort(&sim->grid, &sim->particles, &bounds, sim->new_keys.data,
                             sim->sorted_count, sim->thread_count, error));
@@ -249,7 +250,7 @@ static firn_result substep(attempt *a, firn_error *error)
     }
 }
 
-static firn_result run(attempt *a, firn_error *error)
+static firn_result run_substeps(attempt *a, firn_error *error)
 {
     firn_sim *sim = a->sim;
     a->ceiling = (double)sim->def.dt_max;
@@ -263,6 +264,14 @@ static firn_result run(attempt *a, firn_error *error)
             return firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
     }
     return FIRN_OK;
+}
+
+// However it ends, the particles are complete.
+static firn_result run(attempt *a, firn_error *error)
+{
+    firn_result result = run_substeps(a, error);
+    firn_transfer_recover(a->sim);
+    return result;
 }
 
 static firn_result copy_array(firn_sim *sim, firn_array *to, const void *from, size_t bytes,

@@ -103,6 +103,7 @@ static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), 
 
 void firn_transfer_to_grid(firn_sim *sim, float dt)
 {
+    firn_transfer_recover(sim);
     firn_pass pass = firn_sim_pass(sim, dt);
     stage s = {.sim = sim, .pass = &pass, .sums = sim->sums.data};
     clear_target(sim, &pass);
@@ -137,6 +138,7 @@ void firn_transfer_to_particles(firn_sim *sim, float dt)
         if (!firn_sim_sleeps(sim, b))
             sim->kernels->to_particles(&pass, &blocks[b], &blocks[b + 1 < count ? b + 1 : b],
                                        &limits[b]);
+    sim->affine_left_out = false;
     add_limits(sim);
 }
 
@@ -159,6 +161,8 @@ void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
     run_stage(sim, block_cycle, &s);
     add_limits(sim);
     sim->ahead_dt = next_dt;
+    sim->affine_left_out = firn_sim_is_apic(sim);
+    sim->affine_field = FIRN_NODE_VELOCITY;
 }
 
 void firn_transfer_take_ahead(firn_sim *sim)
@@ -170,7 +174,23 @@ void firn_transfer_take_ahead(firn_sim *sim)
     field[FIRN_NODE_OLD] = field[FIRN_NODE_NEXT_OLD];
     field[FIRN_NODE_NEXT_OLD] = old;
     sim->ahead_dt = 0.0;
+    sim->affine_field = FIRN_NODE_NEXT;
     add_sums(sim);
+}
+
+void firn_transfer_recover(const firn_sim *sim)
+{
+    if (!sim->affine_left_out)
+        return;
+    firn_pass pass = firn_sim_pass(sim, 0.0f);
+    pass.velocity = sim->affine_field;
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    size_t count = sim->grid.block_count;
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        if (!firn_sim_sleeps(sim, b))
+            sim->kernels->recover(&pass, &blocks[b]);
+    ((firn_sim *)sim)->affine_left_out = false; // what everybody sees is the same as before
 }
 
 void firn_transfer_measure(firn_sim *sim)

@@ -98,6 +98,7 @@ firn_result firn_sim_read(const firn_sim *sim, firn_quantity quantity, size_t fi
         read_matrices(sim, FIRN_F, first, count, out);
         return FIRN_OK;
     case FIRN_AFFINE:
+        firn_transfer_recover(sim);
         if (firn_sim_is_apic(sim))
             read_matrices(sim, FIRN_C, first, count, out);
         else
