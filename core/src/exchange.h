@@ -19,7 +19,7 @@ typedef struct firn_lane_sums {
 /// firn_block_limits of each lane.
 typedef struct firn_lane_limits {
     firn_fx speed2, wave2;
-    firn_fx3 low, high; // cells, of the positions
+    firn_fx low, high;
 } firn_lane_limits;
 
 /// A block on its way to the grid.
@@ -35,7 +35,8 @@ typedef struct firn_state {
     int n;
     firn_kinds kinds;
     firn_fx3 u, v;
-    firn_fm3 f, c; // c with APIC only
+    firn_snow_shape shape;
+    firn_fm3 c; // with APIC only
     firn_fx jp, mass, volume;
     firn_snow_moduli moduli;
     firn_fx wave2; // (m/s)^2, (lambda + 2 mu) / rho of the hardened snow, method.md (17)

@@ -2,47 +2,46 @@
 #include "exchange.h"
 #include "gather.h"
 
-static inline void widen(firn_lane_limits *limits, const firn_state *s)
+// Widens limits by a group; gives which lanes have their kernels in the tile of the block.
+static inline firn_ix widen(firn_lane_limits *limits, const firn_block *block, const firn_state *s)
 {
-    firn_fx3 u = s->u, v = s->v;
-    if (s->n < FIRN_LANES) {
-        // Lanes past the end stand where the first one does.
-        firn_fx3 first_u = {firn_fx_set(u.x[0]), firn_fx_set(u.y[0]), firn_fx_set(u.z[0])};
-        u = firn_fx3_select(lanes_below(s->n), u, first_u);
-    }
+    firn_fx3 u = s->u;
+    const int8_t *low = block->low, *high = block->high;
+    firn_fx past_low =
+        firn_fx_min(u.x - (float)low[0], firn_fx_min(u.y - (float)low[1], u.z - (float)low[2]));
+    firn_fx past_high =
+        firn_fx_max(u.x - (float)high[0], firn_fx_max(u.y - (float)high[1], u.z - (float)high[2]));
     // A velocity or place that is no number counts as infinitely fast: comparisons would lose it.
-    firn_fx speed2 = firn_fx3_dot(v, v);
-    firn_fx size2 = speed2 + (u.x * u.x + u.y * u.y + u.z * u.z);
-    speed2 = firn_fx_select(size2 < INFINITY, speed2, firn_fx_set(INFINITY));
-    limits->speed2 = firn_fx_max(limits->speed2, speed2);
+    firn_fx speed2 = firn_fx3_dot(s->v, s->v);
+    firn_ix finite = speed2 + firn_fx3_dot(u, u) < INFINITY;
+    firn_ix inside = (past_low >= 0.0f) & (past_high < 0.0f) & finite;
+    if (s->n < FIRN_LANES) {
+        // Lanes past the end are nowhere.
+        firn_ix there = lanes_below(s->n);
+        past_low = firn_fx_select(there, past_low, firn_fx_set(INFINITY));
+        past_high = firn_fx_select(there, past_high, firn_fx_set(-INFINITY));
+        inside |= ~there;
+    }
+    limits->speed2 =
+        firn_fx_max(limits->speed2, firn_fx_select(finite, speed2, firn_fx_set(INFINITY)));
     limits->wave2 = firn_fx_max(limits->wave2, s->wave2);
-    limits->low.x = firn_fx_min(limits->low.x, u.x);
-    limits->low.y = firn_fx_min(limits->low.y, u.y);
-    limits->low.z = firn_fx_min(limits->low.z, u.z);
-    limits->high.x = firn_fx_max(limits->high.x, u.x);
-    limits->high.y = firn_fx_max(limits->high.y, u.y);
-    limits->high.z = firn_fx_max(limits->high.z, u.z);
+    limits->low = firn_fx_min(limits->low, past_low);
+    limits->high = firn_fx_max(limits->high, past_high);
+    return inside;
 }
 
 static inline firn_lane_limits no_limits(void)
 {
     firn_fx zero = {0}, far = firn_fx_set(INFINITY);
-    return (firn_lane_limits){zero, zero, {far, far, far}, {-far, -far, -far}};
+    return (firn_lane_limits){zero, zero, far, -far};
 }
 
-static firn_block_limits finish_limits(const firn_lane_limits *lanes, const firn_block *block)
+static firn_block_limits finish_limits(const firn_lane_limits *lanes)
 {
-    const int8_t *low = block->low, *high = block->high;
-    firn_fx past_low =
-        firn_fx_min(lanes->low.x - (float)low[0],
-                    firn_fx_min(lanes->low.y - (float)low[1], lanes->low.z - (float)low[2]));
-    firn_fx past_high =
-        firn_fx_max(lanes->high.x - (float)high[0],
-                    firn_fx_max(lanes->high.y - (float)high[1], lanes->high.z - (float)high[2]));
     return (firn_block_limits){.speed2 = firn_fx_max_lane(lanes->speed2),
                                .wave2 = firn_fx_max_lane(lanes->wave2),
-                               .low = firn_fx_min_lane(past_low),
-                               .high = firn_fx_max_lane(past_high)};
+                               .low = firn_fx_min_lane(lanes->low),
+                               .high = firn_fx_max_lane(lanes->high)};
 }
 
 void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits)
@@ -57,10 +56,10 @@ void FIRN_KERNEL(measure)(const firn_pass *pass, const firn_block *block, firn_b
                         .v = vector_load(pass, FIRN_V, first, n),
                         .jp = channel_load(pass, FIRN_JP, first, n, 1.0f)};
         state_harden(pass, &s);
-        widen(&lanes, &s);
+        widen(&lanes, block, &s);
         first += (size_t)n;
     }
-    *limits = finish_limits(&lanes, block);
+    *limits = finish_limits(&lanes);
 }
 
 // F_E and J_P, method.md (12) and (13).
@@ -72,12 +71,11 @@ FIRN_INLINE void update_deformation(const firn_pass *pass, firn_state *s, firn_f
     firn_snow_limits limits = {
         1.0f - material_of(m->compression, &s->kinds), 1.0f + material_of(m->stretch, &s->kinds),
         material_of(m->jp_min, &s->kinds), material_of(m->jp_max, &s->kinds)};
-    s->f = matrix_load(pass, FIRN_F, first, n, 1.0f);
+    firn_fm3 f = matrix_load(pass, FIRN_F, first, n, 1.0f);
     s->jp = channel_load(pass, FIRN_JP, first, n, 1.0f);
-    firn_fm3 change = firn_fm3_mul(firn_fm3_scale(firn_fx_set(pass->dt), gradient), s->f);
-    s->f = firn_fm3_add(s->f, change);
-    firn_snow_return_map(&s->f, &s->jp, &limits);
-    matrix_store(pass, FIRN_F, first, n, s->f);
+    f = firn_fm3_mul_add(firn_fm3_scale(firn_fx_set(pass->dt), gradient), f, f);
+    s->shape = firn_snow_return_map(&f, &s->jp, &limits);
+    matrix_store(pass, FIRN_F, first, n, f);
     lanes_store(firn_channel_of(pass->particles, FIRN_JP) + first, s->jp, n);
 }
 
@@ -139,15 +137,6 @@ FIRN_INLINE void any_to_particles(const firn_pass *pass, firn_state *s, const fi
         group_to_particles(pass, s, FIRN_SCHEME_APIC, 4, in, affine);
 }
 
-// Whether the kernels of all n particles of a group lie in the tile of their block.
-static inline bool in_reach(const firn_block *block, firn_fx3 u, int n)
-{
-    const int8_t *low = block->low, *high = block->high;
-    firn_ix inside = (u.x >= (float)low[0]) & (u.x < (float)high[0]) & (u.y >= (float)low[1]) &
-                     (u.y < (float)high[1]) & (u.z >= (float)low[2]) & (u.z < (float)high[2]);
-    return firn_ix_all(inside | ~lanes_below(n));
-}
-
 // Lets a group meet the colliders.
 FIRN_INLINE void touch(const firn_pass *pass, const firn_block *block, firn_state *s)
 {
@@ -183,16 +172,18 @@ static firn_block_limits block_to_particles(const firn_pass *pass, const firn_bl
         s.n = group_size(block, first);
         s.kinds = kinds_load(pass, first, s.n);
         first += (size_t)s.n;
-        particles_prefetch(pass, block, following, s.first, affine);
+        particles_prefetch(pass, block, following, s.first, affine, FETCH_MOTION);
         any_to_particles(pass, &s, &tiles, affine);
         if (contact)
             touch(pass, block, &s);
         move_group(pass, &s);
-        widen(&limits, &s);
-        if (out != NULL && in_reach(block, s.u, s.n))
+        particles_prefetch(pass, block, following, s.first, affine, FETCH_DEFORMATION);
+        firn_ix inside = widen(&limits, block, &s);
+        if (out != NULL && firn_ix_all(inside))
             FIRN_KERNEL(outbound_add)(next, &s, out);
+        particles_prefetch(pass, block, following, s.first, affine, FETCH_REST);
     }
-    return finish_limits(&limits, block);
+    return finish_limits(&limits);
 }
 
 void FIRN_KERNEL(to_particles)(const firn_pass *pass, const firn_block *block,

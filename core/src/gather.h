@@ -44,7 +44,8 @@ FIRN_INLINE firn_sample sample_of(const firn_lines *lines, const firn_stencils *
     for (int k = 0; k < order; k++) {
         firn_fx3 node = lanes_from_nodes(lines->node[0][0] + 4 * k, NODE_STRIDE);
         v = add_scaled(v, st->w[2][k], node);
-        z = add_scaled(z, st->s[2][k], node);
+        if (k > 0 || slopes != FIRN_SLOPES_MOMENTS)
+            z = add_scaled(z, st->s[2][k], node);
         x = add_scaled(x, st->w[2][k], lanes_from_nodes(lines->node[1][0] + 4 * k, NODE_STRIDE));
         y = add_scaled(y, st->w[2][k], lanes_from_nodes(lines->node[2][0] + 4 * k, NODE_STRIDE));
     }

@@ -20,14 +20,16 @@ void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block
     }
 }
 
-// V0 * K of the group, where K grad(w) is the change of force for the velocity gradient.
-FIRN_INLINE firn_fm3 group_product(const firn_pass *pass, size_t first, int n, firn_fm3 gradient)
+// V0 * K of the group times a factor, where K grad(w) is the change of force for the velocity
+// gradient.
+FIRN_INLINE firn_fm3 group_product(const firn_pass *pass, size_t first, int n, firn_fm3 gradient,
+                                   float factor)
 {
     firn_fx c[FIRN_CACHE_CHANNELS];
     for (int i = 0; i < FIRN_CACHE_CHANNELS; i++)
         c[i] = lanes_load(pass->cache[i] + first, n, 0.0f);
     firn_fs3 strain = {c[0], c[1], c[2], c[3], c[4], c[5]};
-    firn_snow_moduli moduli = {c[6], c[7]};
+    firn_snow_moduli moduli = {factor * c[6], factor * c[7]};
     return firn_snow_hessian(strain, moduli, gradient);
 }
 
@@ -57,7 +59,7 @@ FIRN_INLINE void block_hessian(const firn_pass *pass, const firn_block *block, f
         make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, slopes,
                       1.0f / pass->grid->cell_size);
         firn_sample sample = gather_group(in, &st, n, order, slopes);
-        firn_fm3 k = group_product(pass, first, n, sample.gradient);
+        firn_fm3 k = group_product(pass, first, n, sample.gradient, st.slope_scale);
         make_scatter(&st, order, slopes);
         columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero, k);
         scatter_group(out, &st, &columns, n, order,
@@ -110,7 +112,7 @@ FIRN_INLINE void block_diagonal(const firn_pass *pass, const firn_block *block, 
                       1.0f / pass->grid->cell_size);
         square_stencils(&st, order, slopes);
         make_scatter(&st, order, FIRN_SLOPES_GRADIENTS);
-        firn_fx scale = firn_fx_set(st.slope_scale); // the columns bring it in once more
+        firn_fx scale = firn_fx_set(st.slope_scale * st.slope_scale);
         firn_fx mu = scale * lanes_load(pass->cache[6] + first, n, 0.0f);
         firn_fx along = 2.0f * mu + scale * lanes_load(pass->cache[7] + first, n, 0.0f);
         firn_fm3 k = {{along, mu, mu, mu, along, mu, mu, mu, along}};

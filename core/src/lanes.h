@@ -46,19 +46,29 @@ FIRN_INLINE void channels_prefetch(const firn_pass *pass, int begin, int end, si
 /// out.
 typedef enum firn_affine { AFFINE_NONE, AFFINE_LEFT_OUT, AFFINE_WHOLE } firn_affine;
 
+/// Parts of the particles that are fetched one after the other, with work between them: a processor
+/// can wait for 10 to 16 lines at a time, and for all of the particles they are twice as many.
+typedef enum firn_fetch { FETCH_MOTION, FETCH_DEFORMATION, FETCH_REST } firn_fetch;
+
 /// Brings particles near the processor, as far as a line of each channel goes, those that are going
 /// to be at work AHEAD particles after first: in the block or in the one that follows. There are
 /// more streams than the processor's own prefetching follows.
 FIRN_INLINE void particles_prefetch(const firn_pass *pass, const firn_block *block,
-                                    const firn_block *following, size_t first, firn_affine affine)
+                                    const firn_block *following, size_t first, firn_affine affine,
+                                    firn_fetch part)
 {
     if (FIRN_LANES < LINE && first % LINE >= FIRN_LANES)
         return;
     first += AHEAD;
     if (first >= block->end)
         first = first - block->end + following->begin;
+    if (part == FETCH_DEFORMATION)
+        channels_prefetch(pass, FIRN_F, FIRN_F + 9, first);
+    else if (part == FETCH_REST)
+        channels_prefetch(pass, FIRN_F + 9, FIRN_ID, first);
+    if (part != FETCH_MOTION)
+        return;
     channels_prefetch(pass, FIRN_U, FIRN_F, first);
-    channels_prefetch(pass, FIRN_F, FIRN_ID, first);
     if (affine != AFFINE_NONE)
         channels_prefetch(pass, FIRN_FROM, FIRN_FROM + 3, first);
     if (affine == AFFINE_WHOLE)
@@ -116,25 +126,27 @@ static inline void vector_store(const firn_pass *pass, int channel, size_t first
 static inline firn_fm3 matrix_load(const firn_pass *pass, int channel, size_t first, int n,
                                    float diagonal)
 {
+    const firn_particles *p = pass->particles;
     firn_fm3 a;
     if (lanes_are_full(n))
         for (int i = 0; i < 9; i++)
-            a.m[i] = firn_fx_load(firn_channel_of(pass->particles, channel + i) + first);
+            a.m[i] = firn_fx_load(firn_channel_of(p, channel + i) + first);
     else
         for (int i = 0; i < 9; i++)
-            a.m[i] = firn_fx_load_tail(firn_channel_of(pass->particles, channel + i) + first, n,
+            a.m[i] = firn_fx_load_tail(firn_channel_of(p, channel + i) + first, n,
                                        i % 4 == 0 ? diagonal : 0.0f);
     return a;
 }
 
 static inline void matrix_store(const firn_pass *pass, int channel, size_t first, int n, firn_fm3 a)
 {
+    const firn_particles *p = pass->particles;
     if (lanes_are_full(n))
         for (int i = 0; i < 9; i++)
-            firn_fx_store(firn_channel_of(pass->particles, channel + i) + first, a.m[i]);
+            firn_fx_store(firn_channel_of(p, channel + i) + first, a.m[i]);
     else
         for (int i = 0; i < 9; i++)
-            firn_fx_store_tail(firn_channel_of(pass->particles, channel + i) + first, a.m[i], n);
+            firn_fx_store_tail(firn_channel_of(p, channel + i) + first, a.m[i], n);
 }
 
 /// The materials of a group.

@@ -58,6 +58,17 @@ static inline firn_fs3 firn_snow_green(const firn_fm3 *f)
                       (m[6] * m[6] - 1.0f) + m[7] * m[7] + m[8] * m[8]};
 }
 
+/// All that energy and stress need of F.
+typedef struct firn_snow_shape {
+    firn_fs3 b; // F F^T - I
+    firn_fx det;
+} firn_snow_shape;
+
+static inline firn_snow_shape firn_snow_shape_of(const firn_fm3 *f)
+{
+    return (firn_snow_shape){firn_snow_green(f), firn_fm3_det(*f)};
+}
+
 /// 2 cos(2/3 acos(x)) for 0 <= x <= 1, within 2e-7.
 static inline firn_fx firn_snow_trisect(firn_fx x)
 {
@@ -140,12 +151,11 @@ static __attribute__((noinline)) firn_fs3 firn_snow_large_strain(firn_fs3 b, fir
 
 /// The strain e = s - I. Where F is inverted, the smallest eigenvalue of s is negative, so that
 /// energy and stress continue smoothly; at s.y + s.z = 0 the rotation is undefined and e bounded.
-FIRN_INLINE firn_fs3 firn_snow_strain(firn_fm3 f)
+FIRN_INLINE firn_fs3 firn_snow_strain_of(const firn_snow_shape *shape)
 {
-    firn_fs3 b = firn_snow_green(&f);
+    firn_fs3 b = shape->b;
     firn_fs3 b2 = firn_fs3_mul_commuting(b, b);
-    firn_fx det = firn_fm3_det(f);
-    firn_ix small = (firn_fs3_trace(b2) <= 0.01f) & (det > 0.0f);
+    firn_ix small = (firn_fs3_trace(b2) <= 0.01f) & (shape->det > 0.0f);
 
     // e = B (c0 + c1 B + c2 B^2 + c3 B^3), off by 4e-8 at most for eigenvalues up to 0.1.
     firn_fs3 odd = firn_fs3_add_scaled(firn_fs3_scale(firn_fx_set(0.0627748594f), b),
@@ -155,7 +165,13 @@ FIRN_INLINE firn_fs3 firn_snow_strain(firn_fm3 f)
     e = firn_fs3_add_scaled(e, firn_fx_set(0.499999642f), b);
     if (firn_ix_all(small))
         return e;
-    return firn_fs3_select(small, e, firn_snow_large_strain(b, det));
+    return firn_fs3_select(small, e, firn_snow_large_strain(b, shape->det));
+}
+
+FIRN_INLINE firn_fs3 firn_snow_strain(firn_fm3 f)
+{
+    firn_snow_shape shape = firn_snow_shape_of(&f);
+    return firn_snow_strain_of(&shape);
 }
 
 /// J - 1 = det(I + e) - 1, without the cancellation.
@@ -316,10 +332,13 @@ firn_snow_clamp_svd(firn_fm3 f, const firn_snow_limits *limits)
 /// An inverted F has no snow it could stand for; it is taken as the end of a compression: its
 /// negative singular value becomes 1 - theta_c, det F is positive again, and J_P, on its way to
 /// zero as the singular value went to zero, stops at jp_min. A lane that is not finite stays so.
-FIRN_INLINE void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_limits *limits)
+/// Gives the shape of the new F.
+FIRN_INLINE firn_snow_shape firn_snow_return_map(firn_fm3 *f, firn_fx *jp,
+                                                 const firn_snow_limits *limits)
 {
-    firn_fs3 b = firn_snow_green(f);
-    firn_fx det = firn_fm3_det(*f);
+    firn_snow_shape shape = firn_snow_shape_of(f);
+    firn_fs3 b = shape.b;
+    firn_fx det = shape.det;
     firn_fx slack = FIRN_SNOW_YIELD_SLACK * (limits->high * limits->high);
     firn_fx l_high = limits->high * limits->high - 1.0f + slack;
     firn_fx l_low = limits->low * limits->low - 1.0f - slack;
@@ -330,7 +349,7 @@ FIRN_INLINE void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_
     firn_fs3 below = firn_fs3_add_scalar(firn_fs3_scale(firn_fx_set(-1.0f), b), l_high - margin);
     firn_ix upright = det > 0.0f;
     if (firn_ix_all(firn_fs3_is_positive(above) & firn_fs3_is_positive(below) & upright))
-        return;
+        return shape;
 
     firn_fx3 l = firn_snow_eigenvalues(b);
     const float low = FIRN_SNOW_MODERATE_LOW * FIRN_SNOW_MODERATE_LOW - 1.0f;
@@ -338,7 +357,7 @@ FIRN_INLINE void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_
     firn_ix moderate = (l.z >= low) & (l.x <= high) & upright;
     firn_ix yields = ~((l.x <= l_high) & (l.z >= l_low) & moderate);
     if (!firn_ix_any(yields))
-        return;
+        return shape;
 
     firn_fm3 clamped = firn_snow_clamp(*f, b, l, limits);
     firn_fx ratio = firn_fx_ratio(det, firn_fm3_det(clamped));
@@ -350,6 +369,7 @@ FIRN_INLINE void firn_snow_return_map(firn_fm3 *f, firn_fx *jp, const firn_snow_
     }
     *f = firn_fm3_select(yields, clamped, *f);
     *jp = firn_fx_select(yields, firn_fx_clamp(ratio * *jp, limits->jp_min, limits->jp_max), *jp);
+    return firn_snow_shape_of(f);
 }
 
 #endif

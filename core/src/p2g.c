@@ -13,19 +13,19 @@ FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, const firn_state *s)
     return firn_snow_viscous_stress(&s->c, s->moduli, time);
 }
 
-// Stress of the group, method.md (10), and its share in the sums.
+// Stress of the group, method.md (10), times its volume and a factor; and its share in the sums.
 FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, const firn_state *s, firn_scheme scheme,
-                                  firn_lane_sums *sums)
+                                  float factor, firn_lane_sums *sums)
 {
     firn_ix there = lanes_below(s->n);
-    firn_fs3 strain = firn_snow_strain(s->f);
+    firn_fs3 strain = firn_snow_strain_of(&s->shape);
     sums->elastic += s->volume * firn_snow_energy(strain, s->moduli);
     sums->jp += firn_fx_select(there, s->jp, firn_fx_set(0.0f));
     sums->jp_min = firn_fx_min(sums->jp_min, firn_fx_select(there, s->jp, firn_fx_set(FIRN_NO_JP)));
     firn_fs3 stress = firn_snow_stress(strain, s->moduli);
     if (scheme == FIRN_SCHEME_APIC)
         stress = firn_fs3_add(stress, group_viscosity(pass, s));
-    return firn_fm3_from_fs3(firn_fs3_scale(s->volume, stress));
+    return firn_fm3_from_fs3(firn_fs3_scale(factor * s->volume, stress));
 }
 
 FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_lane_sums *sums)
@@ -50,12 +50,6 @@ static void finish_sums(const firn_lane_sums *lanes, firn_block_sums *sums)
 
 // Momentum and mass of the group, and what goes with the slopes: the affine momentum, and in the
 // explicit step the impulse of the stress, method.md (5)-(7).
-FIRN_INLINE firn_fm3 affine_momentum(const firn_pass *pass, const firn_state *s, int order)
-{
-    float h = pass->grid->cell_size;
-    return firn_fm3_scale(s->mass * (h * h / (order == 3 ? 4.0f : 3.0f)), s->c);
-}
-
 FIRN_INLINE void group_to_grid(const firn_pass *pass, const firn_state *s, firn_scheme scheme,
                                int order, firn_outbound *out)
 {
@@ -63,24 +57,27 @@ FIRN_INLINE void group_to_grid(const firn_pass *pass, const firn_state *s, firn_
         scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
     const firn_scatter flat = scheme == FIRN_SCHEME_FLIP ? SCATTER_VALUES : SCATTER_MOMENTS;
     const firn_scatter slanted = scheme == FIRN_SCHEME_FLIP ? SCATTER_GRADIENTS : SCATTER_MOMENTS;
+    const float h = pass->grid->cell_size;
     _Alignas(64) firn_stencils st;
     _Alignas(64) firn_columns columns;
-    firn_fm3 stress = group_stress(pass, s, scheme, &out->sums);
-    group_sums(s->mass, s->u, s->v, &out->sums);
-    make_stencils(&st, s->u, order, slopes, 1.0f / pass->grid->cell_size);
+    make_stencils(&st, s->u, order, slopes, 1.0f / h);
     make_scatter(&st, order, slopes);
+    firn_fm3 stress = group_stress(
+        pass, s, scheme, scheme == FIRN_SCHEME_APIC ? -pass->dt * st.slope_scale : -st.slope_scale,
+        &out->sums);
+    group_sums(s->mass, s->u, s->v, &out->sums);
     firn_fm3 affine = {{{0}}};
-    if (scheme != FIRN_SCHEME_FLIP)
-        affine = affine_momentum(pass, s, order);
     if (scheme == FIRN_SCHEME_APIC)
-        affine = firn_fm3_add(affine, firn_fm3_scale(firn_fx_set(-pass->dt), stress));
+        affine = stress;
+    if (scheme != FIRN_SCHEME_FLIP)
+        affine = firn_fm3_add_scaled(
+            affine, s->mass * (st.slope_scale * h * h / (order == 3 ? 4.0f : 3.0f)), s->c);
     columns_from_lanes(&columns, &st, slopes, firn_fx3_scale(s->mass, s->v), s->mass, affine);
     scatter_group(out->tiles.velocity, &st, &columns, s->n, order, flat);
     if (scheme == FIRN_SCHEME_APIC)
         return;
     firn_fx zero = {0};
-    columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero,
-                       firn_fm3_scale(firn_fx_set(-1.0f), stress));
+    columns_from_lanes(&columns, &st, slopes, (firn_fx3){zero, zero, zero}, zero, stress);
     scatter_group(out->tiles.old, &st, &columns, s->n, order, slanted);
 }
 
@@ -135,8 +132,9 @@ static firn_state state_load(const firn_pass *pass, size_t first, int n)
                     .kinds = kinds_load(pass, first, n),
                     .u = vector_load(pass, FIRN_U, first, n),
                     .v = vector_load(pass, FIRN_V, first, n),
-                    .f = matrix_load(pass, FIRN_F, first, n, 1.0f),
                     .jp = channel_load(pass, FIRN_JP, first, n, 1.0f)};
+    firn_fm3 f = matrix_load(pass, FIRN_F, first, n, 1.0f);
+    s.shape = firn_snow_shape_of(&f);
     if (pass->scheme != FIRN_SCHEME_FLIP)
         s.c = matrix_load(pass, FIRN_C, first, n, 0.0f);
     state_harden(pass, &s);
@@ -147,13 +145,15 @@ void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block,
                           const firn_block *following, firn_block_sums *sums)
 {
     firn_outbound out;
+    firn_affine affine = pass->scheme == FIRN_SCHEME_FLIP ? AFFINE_NONE : AFFINE_WHOLE;
     FIRN_KERNEL(outbound_begin)(pass, block, &out);
     for (size_t first = block->begin; first < block->end;) {
         int n = group_size(block, first);
-        particles_prefetch(pass, block, following, first,
-                           pass->scheme == FIRN_SCHEME_FLIP ? AFFINE_NONE : AFFINE_WHOLE);
+        particles_prefetch(pass, block, following, first, affine, FETCH_MOTION);
         firn_state state = state_load(pass, first, n);
+        particles_prefetch(pass, block, following, first, affine, FETCH_DEFORMATION);
         FIRN_KERNEL(outbound_add)(pass, &state, &out);
+        particles_prefetch(pass, block, following, first, affine, FETCH_REST);
         first += (size_t)n;
     }
     FIRN_KERNEL(outbound_end)(pass, block, &out, sums);

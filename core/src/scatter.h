@@ -26,13 +26,12 @@ FIRN_INLINE void make_scatter(firn_stencils *st, int order, firn_slopes slopes)
 }
 
 /// Lays out what a group scatters: w * value + s . slope, where a column of slope goes with an
-/// axis.
+/// axis and brings slope_scale with it.
 FIRN_INLINE void columns_from_lanes(firn_columns *columns, const firn_stencils *st,
                                     firn_slopes slopes, firn_fx3 value, firn_fx mass,
                                     firn_fm3 slope)
 {
-    firn_fx scale = firn_fx_set(st->slope_scale), zero = {0};
-    slope = firn_fm3_scale(scale, slope);
+    firn_fx zero = {0};
     if (slopes == FIRN_SLOPES_MOMENTS) {
         firn_fx3 off = firn_fm3_apply(slope, st->first_node);
         value = (firn_fx3){value.x - off.x, value.y - off.y, value.z - off.z};

@@ -372,6 +372,14 @@ static inline firn_fm3 firn_fm3_add(firn_fm3 a, firn_fm3 b)
     return a;
 }
 
+/// a + s b
+static inline firn_fm3 firn_fm3_add_scaled(firn_fm3 a, firn_fx s, firn_fm3 b)
+{
+    for (int i = 0; i < 9; i++)
+        a.m[i] += s * b.m[i];
+    return a;
+}
+
 static inline firn_fm3 firn_fm3_scale(firn_fx s, firn_fm3 a)
 {
     for (int i = 0; i < 9; i++)
@@ -393,6 +401,18 @@ static inline firn_fm3 firn_fm3_mul(firn_fm3 a, firn_fm3 b)
         c.m[i] = a.m[i] * b.m[0] + a.m[i + 1] * b.m[3] + a.m[i + 2] * b.m[6];
         c.m[i + 1] = a.m[i] * b.m[1] + a.m[i + 1] * b.m[4] + a.m[i + 2] * b.m[7];
         c.m[i + 2] = a.m[i] * b.m[2] + a.m[i + 1] * b.m[5] + a.m[i + 2] * b.m[8];
+    }
+    return c;
+}
+
+/// c + a b
+static inline firn_fm3 firn_fm3_mul_add(firn_fm3 a, firn_fm3 b, firn_fm3 c)
+{
+    for (int i = 0; i < 9; i++) {
+        int row = i / 3 * 3, column = i % 3;
+        c.m[i] += a.m[row] * b.m[column];
+        c.m[i] += a.m[row + 1] * b.m[3 + column];
+        c.m[i] += a.m[row + 2] * b.m[6 + column];
     }
     return c;
 }

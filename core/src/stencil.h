@@ -64,9 +64,12 @@ FIRN_INLINE void axis_weights(firn_fx t, int order, firn_slopes slopes, firn_fx 
         s[2] = 0.5f + t * (1.0f - 1.5f * t);
         s[3] = 0.5f * t2;
     }
-    if (slopes == FIRN_SLOPES_MOMENTS)
-        for (int k = 0; k < 4; k++)
-            s[k] = (float)k * w[k];
+    if (slopes == FIRN_SLOPES_MOMENTS) {
+        s[0] = (firn_fx){0};
+        s[1] = w[1];
+        s[2] = 2.0f * w[2];
+        s[3] = 3.0f * w[3];
+    }
 }
 
 FIRN_INLINE void make_stencils(firn_stencils *st, firn_fx3 u, int order, firn_slopes slopes,
