@@ -91,6 +91,7 @@ struct firn_sim {
     firn_array solve_blocks;          // of each node block, what the solve knows of it
     firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
     firn_block_limits extremes;       // of all particles now
+    double stay;                      // s, that all remain in reach of their blocks at this speed
 
     firn_array asleep;         // uint8 of each block: it takes no part in the substep
     firn_array loud;           // uint8 of each node block: a block there is not at rest

@@ -116,14 +116,20 @@ static double choose_dt(const attempt *a, double from)
     return left / fmax(1.0, ceil(left / dt - 1e-6));
 }
 
+// Whether a sort is due behind a substep of dt, or likely: particles change their speed little.
+static bool sorts_next(const firn_sim *sim, double dt)
+{
+    return sim->since_sort + 1 >= SORT_INTERVAL || dt >= sim->stay;
+}
+
 // What the substep after one of dt is going to be, as far as can be told; 0 when the grid cannot be
 // filled for it in advance.
 static double foresee_dt(const attempt *a, double dt)
 {
     const firn_sim *sim = a->sim;
     double from = sim->time + dt;
-    bool last = a->end - from <= 1e-9 * dt, sorts = sim->since_sort + 1 >= SORT_INTERVAL;
-    return last || sorts || firn_sim_is_implicit(sim) ? 0.0 : choose_dt(a, from);
+    bool last = a->end - from <= 1e-9 * dt;
+    return last || sorts_next(sim, dt) || firn_sim_is_implicit(sim) ? 0.0 : choose_dt(a, from);
 }
 
 // The substep that the grid has been filled for, if that is no larger than what it should be now

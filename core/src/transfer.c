@@ -116,13 +116,18 @@ static void add_limits(firn_sim *sim)
 {
     const firn_block_limits *limits = sim->limits.data;
     firn_block_limits all = {.low = INFINITY, .high = -INFINITY};
+    float stay2 = INFINITY; // in cells per m/s, squared
     for (size_t b = 0; b < sim->grid.block_count; b++) {
+        float room = limits[b].low < -limits[b].high ? limits[b].low : -limits[b].high;
+        if (room * room < stay2 * limits[b].speed2)
+            stay2 = room * room / limits[b].speed2;
         all.speed2 = limits[b].speed2 > all.speed2 ? limits[b].speed2 : all.speed2;
         all.wave2 = limits[b].wave2 > all.wave2 ? limits[b].wave2 : all.wave2;
         all.low = limits[b].low < all.low ? limits[b].low : all.low;
         all.high = limits[b].high > all.high ? limits[b].high : all.high;
     }
     sim->extremes = all;
+    sim->stay = (double)sim->grid.cell_size * sqrt((double)stay2);
 }
 
 void firn_transfer_to_particles(firn_sim *sim, float dt)

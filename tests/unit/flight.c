@@ -132,12 +132,45 @@ static void flip_damping_does_not_depend_on_the_substep(void **state)
     scene_expect_near(coarse, fine, 0.03 * fine);
 }
 
+/// Substeps after which snow had left the reach of its blocks.
+typedef struct departures {
+    const firn_sim *sim;
+    int all, unforeseen; // unforeseen: the grid was being filled for the next one
+} departures;
+
+static bool watch_departures(const firn_step_stats *stats, void *user)
+{
+    (void)stats;
+    departures *d = user;
+    bool left = !(d->sim->extremes.low >= 0.0f && d->sim->extremes.high < 0.0f);
+    d->all += left;
+    d->unforeseen += left && d->sim->ahead_dt > 0.0;
+    return true;
+}
+
+static void no_grid_is_filled_in_vain_for_snow_that_leaves_its_block(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        firn_sim_def def = scene_combination(i);
+        def.gravity = nowhere;
+        firn_sim *sim = falling_box(def, firn_vec(3.0f, -8.0f, 0.5f));
+        departures d = {.sim = sim};
+        firn_sim_set_progress(sim, watch_departures, &d);
+        scene_step(sim, 0.25);
+        assert_true(d.all > 3);
+        assert_int_equal(d.unforeseen, 0);
+        firn_sim_destroy(sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_fall_follows_the_closed_form_and_keeps_the_shape),
         cmocka_unit_test(flight_of_a_spinning_box_keeps_its_momenta),
         cmocka_unit_test(flip_damping_does_not_depend_on_the_substep),
+        cmocka_unit_test(no_grid_is_filled_in_vain_for_snow_that_leaves_its_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
