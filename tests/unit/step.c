@@ -152,6 +152,34 @@ static void grid_for_a_longer_substep_is_filled_anew(void **state)
     assert_true(hash[0] == hash[1]);
 }
 
+// A box whose fall was cancelled after three substeps.
+static firn_sim *cancelled_box(firn_sim_def def)
+{
+    firn_sim *sim = landing_box(def);
+    trace *t = calloc(1, sizeof *t);
+    t->cancel_after = 3;
+    firn_sim_set_progress(sim, record, t);
+    assert_int_equal(firn_sim_step(sim, 0.05, NULL), FIRN_ERR_CANCELLED);
+    firn_sim_set_progress(sim, NULL, NULL);
+    free(t);
+    return sim;
+}
+
+static void call_that_fails_after_a_cancelled_one_leaves_its_state(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        firn_sim_def def = scene_combination(i);
+        def.retries = 1;
+        firn_sim *sim = cancelled_box(def), *failed = cancelled_box(def);
+        failed->def.speed_limit = 1e-3f;
+        assert_int_equal(firn_sim_step(failed, 0.05, NULL), FIRN_ERR_DIVERGED);
+        assert_true(firn_sim_hash(failed) == firn_sim_hash(sim));
+        firn_sim_destroy(sim);
+        firn_sim_destroy(failed);
+    }
+}
+
 static void cancelled_call_leaves_the_last_finished_substep(void **state)
 {
     (void)state;
@@ -299,6 +327,7 @@ int main(void)
         cmocka_unit_test(packed_snow_takes_shorter_explicit_substeps),
         cmocka_unit_test(shortest_substep_overrides_the_bounds),
         cmocka_unit_test(grid_for_a_longer_substep_is_filled_anew),
+        cmocka_unit_test(call_that_fails_after_a_cancelled_one_leaves_its_state),
         cmocka_unit_test(cancelled_call_leaves_the_last_finished_substep),
         cmocka_unit_test(state_after_a_cancel_is_the_state_that_the_callback_saw),
         cmocka_unit_test(simulations_do_not_know_each_other),
