@@ -16,8 +16,9 @@ static inline firn_ix widen(firn_lane_limits *limits, const firn_block *block, c
     firn_ix finite = speed2 + firn_fx3_dot(u, u) < INFINITY;
     firn_ix inside = (past_low >= 0.0f) & (past_high < 0.0f) & finite;
     if (s->n < FIRN_LANES) {
-        // Lanes past the end are nowhere.
+        // Lanes past the end are nowhere and at rest.
         firn_ix there = lanes_below(s->n);
+        speed2 = firn_fx_select(there, speed2, firn_fx_set(0.0f));
         past_low = firn_fx_select(there, past_low, firn_fx_set(INFINITY));
         past_high = firn_fx_select(there, past_high, firn_fx_set(-INFINITY));
         inside |= ~there;
