@@ -87,9 +87,9 @@ FIRN_INLINE void square_stencils(firn_stencils *st, int order, firn_slopes slope
     const firn_fx first[3] = {st->first_node.x, st->first_node.y, st->first_node.z};
     for (int axis = 0; axis < 3; axis++) {
         for (int k = 0; k < order; k++) {
-            firn_fx w = firn_fx_load(st->w[axis][k]), s = firn_fx_load(st->s[axis][k]);
-            if (slopes == FIRN_SLOPES_MOMENTS)
-                s -= first[axis] * w;
+            firn_fx w = firn_fx_load(st->w[axis][k]);
+            firn_fx s = slopes == FIRN_SLOPES_MOMENTS ? ((float)k - first[axis]) * w
+                                                      : firn_fx_load(st->s[axis][k]);
             firn_fx_store(st->w[axis][k], w * w);
             firn_fx_store(st->s[axis][k], s * s);
         }

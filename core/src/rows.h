@@ -179,16 +179,22 @@ FIRN_INLINE firn_row row_spread(const float *four)
 }
 #endif
 
-/// A node for each lane, in the order that costs least to make: that of lane l is at lane_node(l).
+/// A node for each lane, in the order that costs least to make: that of lane l is at lane_node(l),
+/// which is 4 (l / 4) + FIRN_LANES (l mod 4).
 typedef struct firn_nodes {
     float at[4 * FIRN_LANES];
 } firn_nodes;
 
-FIRN_INLINE int lane_node(int l) { return (l & 3) * FIRN_LANES + (l >> 2) * 4; }
+/// Lanes whose nodes fill a vector: l, l + 4 and so on. None in the scalar twin, whose vectors are
+/// smaller than a node.
+enum { JOINED_LANES = FIRN_LANES / 4 };
+
+FIRN_INLINE int lane_node(int l) { return l * (FIRN_LANES + 1) & 4 * (FIRN_LANES - 1); }
 
 // nodes_from_lanes: four numbers of every lane become one node for each lane.
-// nodes_join: as one vector, the nodes of the lanes l, l + 4 and so on up to FIRN_LANES, at offset
-// floats from at[0], at[1] and so on. lanes_join: a number of each of these lanes, four times.
+// nodes_join: as one vector, the nodes of joined lanes, offset floats behind at[0], at[1] ...
+// rows_join: the same for the nodes of their rows, stride floats apart.
+// lanes_join: a number of each of the lanes joined with l, four times.
 // lanes_from_nodes: the first three numbers of each lane's node, stride floats apart, in lanes.
 // lanes_from_joined: the same of joined nodes, stored in the order of firn_nodes.
 #if FIRN_LANES == 16
@@ -210,6 +216,19 @@ FIRN_INLINE firn_fx nodes_join(const float *const at[], int offset)
     four = _mm512_insertf32x4(four, _mm_loadu_ps(at[1] + offset), 1);
     four = _mm512_insertf32x4(four, _mm_loadu_ps(at[2] + offset), 2);
     return (firn_fx)_mm512_insertf32x4(four, _mm_loadu_ps(at[3] + offset), 3);
+}
+FIRN_INLINE void rows_join(const float *rows, int stride, firn_fx node[4], int order)
+{
+    __m512 a = _mm512_loadu_ps(rows), b = _mm512_loadu_ps(rows + stride);
+    __m512 c = _mm512_loadu_ps(rows + 2 * stride), d = _mm512_loadu_ps(rows + 3 * stride);
+    __m512 ab = _mm512_shuffle_f32x4(a, b, 0x44), cd = _mm512_shuffle_f32x4(c, d, 0x44);
+    node[0] = (firn_fx)_mm512_shuffle_f32x4(ab, cd, 0x88);
+    node[1] = (firn_fx)_mm512_shuffle_f32x4(ab, cd, 0xdd);
+    ab = _mm512_shuffle_f32x4(a, b, 0xee);
+    cd = _mm512_shuffle_f32x4(c, d, 0xee);
+    node[2] = (firn_fx)_mm512_shuffle_f32x4(ab, cd, 0x88);
+    if (order == 4)
+        node[3] = (firn_fx)_mm512_shuffle_f32x4(ab, cd, 0xdd);
 }
 FIRN_INLINE firn_fx lanes_join(const float *lanes, int l)
 {
@@ -279,11 +298,22 @@ FIRN_INLINE firn_fx nodes_join(const float *const at[], int offset)
 FIRN_INLINE firn_fx lanes_join(const float *lanes, int l) { return firn_fx_set(lanes[l]); }
 #endif
 
+#if FIRN_LANES < 16
+FIRN_INLINE void rows_join(const float *rows, int stride, firn_fx node[4], int order)
+{
+    const float *at[JOINED_LANES + 1];
+    for (int i = 0; i < JOINED_LANES; i++)
+        at[i] = rows + i * stride;
+    for (int k = 0; k < order; k++)
+        node[k] = nodes_join(at, 4 * k);
+}
+#endif
+
 #if FIRN_LANES >= 8
 FIRN_INLINE firn_fx3 lanes_from_nodes(const float *nodes, int stride)
 {
-    const float *at[FIRN_LANES / 4];
-    for (int i = 0; i < FIRN_LANES / 4; i++)
+    const float *at[JOINED_LANES];
+    for (int i = 0; i < JOINED_LANES; i++)
         at[i] = nodes + 4 * i * stride;
     const firn_fx joined[4] = {nodes_join(at, 0), nodes_join(at, stride),
                                nodes_join(at, 2 * stride), nodes_join(at, 3 * stride)};

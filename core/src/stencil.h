@@ -27,12 +27,12 @@ enum {
     GATHERS_BY_NODES = FIRN_LANES == 8,
 };
 
-/// Weights w and slopes s of one group of particles. For moments, slopes are counted from the first
-/// node, s[k] = k w[k]: integers that all particles of a cell share. The rest of the distance is
-/// taken off before a scatter and after a gather, by first_node and slope_scale.
+/// Weights w and slopes s of one group of particles. Moments are counted from the first node, as
+/// k w[k]: integers that all particles of a cell share. The rest of the distance is taken off
+/// before a scatter and after a gather, by first_node and slope_scale.
 typedef struct firn_stencils {
     int32_t base[FIRN_LANES];                       // first node in the tile, in floats
-    float w[3][4][FIRN_LANES], s[3][4][FIRN_LANES]; // along each axis
+    float w[3][4][FIRN_LANES], s[3][4][FIRN_LANES]; // along each axis; s for gradients only
     firn_fx3 first_node;                            // distance to the first node, cells
     float slope_scale;                              // from slopes to gradients, 1/m
     // Of those that scatter, or gather values alone:
@@ -40,15 +40,15 @@ typedef struct firn_stencils {
     firn_nodes wz, sz;                   // along z, those of a particle together
 } firn_stencils;
 
-/// Weights and slopes along one axis, method.md (2) and (5); t is the fraction of the position.
-FIRN_INLINE void axis_weights(firn_fx t, int order, firn_slopes slopes, firn_fx w[4], firn_fx s[4])
+/// Weights and their derivatives along one axis, method.md (2) and (5); t is the fraction of the
+/// position.
+FIRN_INLINE void axis_weights(firn_fx t, int order, firn_fx w[4], firn_fx s[4])
 {
     firn_fx r = 1.0f - t;
     if (order == 3) {
         w[0] = 0.5f * r * r;
         w[2] = 0.5f * t * t;
         w[1] = 1.0f - w[0] - w[2];
-        w[3] = s[3] = (firn_fx){0};
         s[0] = -r;
         s[1] = r - t;
         s[2] = t;
@@ -64,12 +64,6 @@ FIRN_INLINE void axis_weights(firn_fx t, int order, firn_slopes slopes, firn_fx 
         s[2] = 0.5f + t * (1.0f - 1.5f * t);
         s[3] = 0.5f * t2;
     }
-    if (slopes == FIRN_SLOPES_MOMENTS) {
-        s[0] = (firn_fx){0};
-        s[1] = w[1];
-        s[2] = 2.0f * w[2];
-        s[3] = 3.0f * w[3];
-    }
 }
 
 FIRN_INLINE void make_stencils(firn_stencils *st, firn_fx3 u, int order, firn_slopes slopes,
@@ -78,14 +72,14 @@ FIRN_INLINE void make_stencils(firn_stencils *st, firn_fx3 u, int order, firn_sl
     const float shift = order == 3 ? 0.5f : 1.0f;
     firn_ix wx = firn_ix_floor(u.x), wy = firn_ix_floor(u.y), wz = firn_ix_floor(u.z);
     firn_fx3 t = {u.x - firn_fx_from_ix(wx), u.y - firn_fx_from_ix(wy), u.z - firn_fx_from_ix(wz)};
-    firn_fx w[3][4], s[3][4];
-    axis_weights(t.x, order, slopes, w[0], s[0]);
-    axis_weights(t.y, order, slopes, w[1], s[1]);
-    axis_weights(t.z, order, slopes, w[2], s[2]);
+    const firn_fx along[3] = {t.x, t.y, t.z};
     for (int axis = 0; axis < 3; axis++) {
+        firn_fx w[4], s[4];
+        axis_weights(along[axis], order, w, s);
         for (int k = 0; k < order; k++) {
-            firn_fx_store(st->w[axis][k], w[axis][k]);
-            firn_fx_store(st->s[axis][k], s[axis][k]);
+            firn_fx_store(st->w[axis][k], w[k]);
+            if (slopes == FIRN_SLOPES_GRADIENTS)
+                firn_fx_store(st->s[axis][k], s[k]);
         }
     }
     st->first_node = (firn_fx3){t.x + shift, t.y + shift, t.z + shift};
