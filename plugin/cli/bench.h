@@ -37,20 +37,26 @@ double firn_bench_peak(const firn_sim *sim, int threads);
 typedef struct firn_bench_request {
     firn_sim_def def;
     double particles;
+    int rounds;
     int steps; // in each round
     bool json;
     bool twin; // time the scalar kernels as well
 } firn_bench_request;
 
+/// Substeps of a round that are timed one by one.
+enum { FIRN_BENCH_SUBSTEPS = 100 };
+
 /// What a substep costs, in ns per particle unless it says otherwise.
 typedef struct firn_bench_cost {
-    double ns;
+    double ns;          // in the best round
+    double undisturbed; // each substep in the round where it was fastest; 0: too many of them
+    double substep[FIRN_BENCH_SUBSTEPS]; // s, the fastest of all rounds
     double stages[FIRN_STAGE_COUNT];
     double iterations; // per substep
     double product;    // one product with the Hessian; 0: none was needed
 } firn_bench_cost;
 
-/// Runs a round of substeps and keeps its cost in best when it is lower, or best.ns is 0.
+/// Runs a round of substeps and keeps what of its cost is lower than before; best is zero at first.
 firn_result firn_bench_round(firn_sim *sim, int steps, firn_bench_cost *best, firn_error *error);
 
 /// Runs until a simulated time (s), but at most so many substeps.

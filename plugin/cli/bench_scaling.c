@@ -53,7 +53,7 @@ static firn_result make_rows(const firn_bench_request *request, row *rows, int c
 static firn_result measure(const firn_bench_request *request, row *rows, int count,
                            firn_error *error)
 {
-    for (int round = 0; round < FIRN_BENCH_ROUNDS; round++)
+    for (int round = 0; round < request->rounds; round++)
         for (int i = 0; i < count; i++)
             FIRN_TRY(firn_bench_round(rows[i].scene.sim, request->steps, &rows[i].cost, error));
     for (int i = 0; i < count; i++) {
@@ -111,7 +111,7 @@ static void print_table(const firn_bench_request *request, const row *rows, int 
     printf("%zu particles, ", firn_sim_particles(rows[0].scene.sim).count);
     firn_bench_print_choices(&request->def, false);
     printf(", %s; best of %d rounds of %d substeps, from one state\n",
-           firn_sim_isa(rows[0].scene.sim), FIRN_BENCH_ROUNDS, request->steps);
+           firn_sim_isa(rows[0].scene.sim), request->rounds, request->steps);
     print_head("ns");
     for (int i = 0; i < count; i++)
         print_line(&rows[i], NULL);

@@ -115,7 +115,7 @@ static firn_result measure(const firn_bench_request *request, measurement *m, fi
     FIRN_TRY(firn_bench_until(m->sims[ASLEEP], STIRRING, SETTLING_LIMIT, error));
     FIRN_TRY(firn_bench_take_over(m->sims[AWAKE], m->sims[ASLEEP], error));
     m->asleep = 1.0;
-    for (int round = 0; round < FIRN_BENCH_ROUNDS; round++) {
+    for (int round = 0; round < request->rounds; round++) {
         for (int i = 0; i < SIDES; i++)
             FIRN_TRY(firn_bench_round(m->sims[i], request->steps, &m->cost[i], error));
         firn_step_stats stats = firn_sim_stats(m->sims[ASLEEP]);
@@ -137,8 +137,8 @@ static void print(const firn_bench_request *request, const measurement *m)
     }
     printf("%zu particles, %.0f %% asleep, %d threads; ns per particle and substep, best of %d "
            "rounds of %d\n\n%8s %8s",
-           particles, 100.0 * m->asleep, request->def.thread_count, FIRN_BENCH_ROUNDS,
-           request->steps, "", "ns");
+           particles, 100.0 * m->asleep, request->def.thread_count, request->rounds, request->steps,
+           "", "ns");
     for (int s = 0; firn_stage_name(s) != NULL; s++)
         printf(" %7s", firn_stage_name(s));
     for (int i = 0; i < SIDES; i++) {

@@ -49,7 +49,7 @@ static firn_result measure(const firn_bench_request *request, firn_sim *spray,
 {
     FIRN_TRY(firn_bench_scene_hit(ball, error));
     firn_sim *sims[2] = {spray, ball->sim};
-    for (int round = 0; round < FIRN_BENCH_ROUNDS; round++)
+    for (int round = 0; round < request->rounds; round++)
         for (int i = 0; i < 2; i++)
             FIRN_TRY(firn_bench_round(sims[i], request->steps, &sides[i].cost, error));
     for (int i = 0; i < 2; i++)
@@ -74,8 +74,8 @@ static void print_table(const firn_bench_request *request, const side sides[2])
     static const char *const names[2] = {"spray", "ball"};
     printf("%zu grains, %d threads; ns per particle and substep, best of %d rounds of %d\n\n%8s "
            "%8s",
-           sides[0].stats.particles, request->def.thread_count, FIRN_BENCH_ROUNDS, request->steps,
-           "", "ns");
+           sides[0].stats.particles, request->def.thread_count, request->rounds, request->steps, "",
+           "ns");
     for (int s = 0; firn_stage_name(s) != NULL; s++)
         printf(" %7s", firn_stage_name(s));
     printf(" %8s %8s\n", "blocks", "bytes");

@@ -10,12 +10,18 @@ typedef struct meter {
     double until; // s of simulated time, or 0
     double seconds[FIRN_STAGE_COUNT];
     double iterations;
-    double products; // s, of the Hessian with a vector
+    double products;                     // s, of the Hessian with a vector
+    double mark;                         // s of wall time, where the last substep ended
+    double substep[FIRN_BENCH_SUBSTEPS]; // s
 } meter;
 
 static bool meter_substep(const firn_step_stats *stats, void *user)
 {
     meter *m = user;
+    double now = firn_seconds();
+    if (m->count < FIRN_BENCH_SUBSTEPS)
+        m->substep[m->count] = now - m->mark;
+    m->mark = now;
     m->count++;
     m->iterations += stats->iterations;
     m->products += stats->product_seconds;
@@ -38,13 +44,32 @@ firn_result firn_bench_until(firn_sim *sim, double time, int most, firn_error *e
     return run(sim, &m, error);
 }
 
+// What other programs take comes in bursts: hardly ever does the same substep of every round meet
+// one.
+static void keep_fastest(const meter *m, double scale, firn_bench_cost *best)
+{
+    bool first = best->ns <= 0.0;
+    best->undisturbed = 0.0;
+    if (m->count > FIRN_BENCH_SUBSTEPS)
+        return;
+    for (int i = 0; i < m->count; i++) {
+        if (first || m->substep[i] < best->substep[i])
+            best->substep[i] = m->substep[i];
+        best->undisturbed += scale * best->substep[i];
+    }
+}
+
 firn_result firn_bench_round(firn_sim *sim, int steps, firn_bench_cost *best, firn_error *error)
 {
-    meter m = {.left = steps};
     double start = firn_seconds();
+    meter m = {.left = steps, .mark = start};
     FIRN_TRY(run(sim, &m, error));
+    double end = firn_seconds();
+    if (m.count <= FIRN_BENCH_SUBSTEPS)
+        m.substep[m.count - 1] += end - m.mark; // what a call does behind its last substep
     double scale = 1e9 / ((double)m.count * (double)firn_sim_particles(sim).count);
-    double ns = scale * (firn_seconds() - start);
+    double ns = scale * (end - start);
+    keep_fastest(&m, scale, best);
     if (best->ns > 0.0 && ns >= best->ns)
         return FIRN_OK;
     best->ns = ns;

@@ -68,6 +68,29 @@ class Describe(Firn):
         self.assertIn("did you mean 'solver'?", self.err)
 
 
+class Bench(Firn):
+    def measure(self, *words):
+        return json.loads(self.firn("bench", "--json", "--particles", "2000", *words))
+
+    def test_substeps_at_their_fastest_cost_no_more_than_the_best_round(self):
+        cost = self.measure("--steps", "4", "--rounds", "3")
+        # Printed with two digits.
+        self.assertLessEqual(cost["undisturbed_ns"], cost["ns_per_particle_step"] + 0.01)
+        self.assertGreater(cost["undisturbed_ns"], 0)
+
+    def test_a_single_round_was_never_faster(self):
+        cost = self.measure("--steps", "4", "--rounds", "1")
+        self.assertAlmostEqual(cost["undisturbed_ns"] / cost["ns_per_particle_step"], 1, 2)
+
+    def test_long_rounds_are_timed_as_a_whole(self):
+        cost = self.measure("--steps", "101", "--rounds", "1")
+        self.assertEqual(cost["undisturbed_ns"], 0)
+
+    def test_rounds_are_counted_from_one(self):
+        self.firn("bench", "--rounds", "0", code=2)
+        self.assertIn("--rounds must be 1 to 1000000, not '0'", self.err)
+
+
 class ExitCodes(Firn):
     def refused(self, code, pattern, *words):
         self.firn(*words, code=code)
