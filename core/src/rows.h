@@ -98,12 +98,6 @@ FIRN_INLINE firn_row row_scale_add(float s, firn_row a, firn_row c, int order)
     return a;
 }
 
-/// The same, or s a as the first term of a sum.
-FIRN_INLINE firn_row row_sum(bool first, float s, firn_row a, firn_row c, int order)
-{
-    return first ? row_scale(s, a, order) : row_scale_add(s, a, c, order);
-}
-
 FIRN_INLINE void node_add(float *to, const float *from)
 {
     typedef float node __attribute__((vector_size(16), aligned(16), may_alias));
