@@ -60,6 +60,18 @@ MAY_ALSO_INCLUDE = {
     "plugin/include/firn/data.h": {"collider", "field", "material", "points", "source"},
 }
 MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
+# The rooms of core/src, and those whose headers each may include. What a second solver needs does
+# not know mpm.
+ROOMS = {
+    "base": set(),
+    "space": {"base"},
+    "particles": {"base"},
+    "contact": {"base", "space"},
+    "seeding": {"base", "space", "particles"},
+    "models": {"base", "particles"},
+    "field": {"base", "space", "particles"},
+    "mpm": {"base", "space", "particles", "contact", "seeding", "models", "field"},
+}
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "
     "stdatomic stdbool stddef stdint stdio stdlib string tgmath time "
@@ -155,6 +167,8 @@ def check_one_include(path, number, target, quoted):
         own = (ROOT / OWN_HEADERS.get(folder, "none") / target).exists()
         if f"!{header}" in allowed or not (own or {"*", header} & allowed):
             finding(path, number, f"code in {folder} must not include {target}")
+    elif quoted and folder == "core/src":
+        check_room(path, number, target)
     elif quoted:
         beside = (path.parent / target).resolve()
         places = [beside, *(ROOT / folder).glob(f"**/{Path(target).name}")]
@@ -166,6 +180,18 @@ def check_one_include(path, number, target, quoted):
             finding(path, number, f"the core needs nothing but the C library, not <{target}>")
     elif target.startswith("openvdb/") and not is_inside(path, "vdb_bridge/src"):
         finding(path, number, "only vdb_bridge/src may see OpenVDB")
+
+
+def check_room(path, number, target):
+    """Within the core, rooms include only what they may, and name the room of a foreign header."""
+    room = path.relative_to(ROOT / "core/src").parts[0]
+    if room not in ROOMS:
+        finding(path, number, f"core/src has no room called {room}; see ROOMS in check_source.py")
+    elif "/" not in target:
+        if not (path.parent / target).exists():
+            finding(path, number, f"{target} is of another room: name that, as in \"space/sdf.h\"")
+    elif target.split("/")[0] not in ROOMS[room]:
+        finding(path, number, f"the room {room} must not include {target}")
 
 
 def own_header(path):

@@ -1,5 +1,5 @@
 # Volumes for renderers: kernels, boundaries, velocities for motion blur.
-foreach(part drift raster_edge raster_shape)
+foreach(part motion_blur raster_anisotropy raster_edge)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan tsan)
 endforeach()
 

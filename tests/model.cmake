@@ -9,7 +9,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND FIRN_LANE_VARIANTS avx2 avx512)
 endif()
 
-foreach(unit simd svd model_snow)
+foreach(unit simd svd snow)
     foreach(variant ${FIRN_LANE_VARIANTS})
         set(name test_${unit}_${variant})
         firn_core_test(${name} SOURCES unit/${unit}.c LABELS asan)

@@ -135,7 +135,7 @@ static firn_result follow_center(const firn_cook *cook, firn_error *error)
     const firn_vec3 from = s.def.center;
     FIRN_TRY(firn_cook_evaluate(cook, cook->frame - just_before, &s, error));
     own->data.def.travel = firn_sub(from, first);
-    own->data.def.drift = firn_scale((float)cook->fps, firn_sub(s.def.center, from));
+    own->data.def.region_velocity = firn_scale((float)cook->fps, firn_sub(s.def.center, from));
     return FIRN_OK;
 }
 

@@ -299,7 +299,7 @@ static firn_result bake_frame(firn_bake *bake, int frame, firn_error *error)
         return FIRN_OK;
     }
     forget_files(bake);
-    firn_pass pass = {.frame = frame, .keep = host->progress != NULL};
+    firn_cook_pass pass = {.frame = frame, .keep = host->progress != NULL};
     FIRN_TRY(firn_graph_run(graph, bake->targets, bake->target_count, &pass, error));
     FIRN_TRY(collect_stats(bake, frame, error));
     firn_cache_frame record = {frame, bake->file_count, bake->files, bake->stat_count, bake->stats};

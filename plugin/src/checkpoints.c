@@ -137,7 +137,7 @@ firn_result firn_bake_restore(firn_bake *bake, int limit, int *frame, firn_error
         for (size_t i = bake->marcher_count; i-- > 0;)
             if (bake->marchers[i]->cooked && bake->marchers[i]->frame != found)
                 firn_node_release(bake->marchers[i]);
-        firn_pass pass = {.frame = found, .restore = path_to_restore, .user = bake};
+        firn_cook_pass pass = {.frame = found, .restore = path_to_restore, .user = bake};
         firn_result result =
             firn_graph_run(graph, bake->marchers, bake->marcher_count, &pass, error);
         if (result == FIRN_OK) {

@@ -165,7 +165,8 @@ static firn_result name_the_node(const firn_node *node, firn_result result, firn
     return firn_fail(error, result, "%s, frame %d: %s", name, node->frame, cause.message);
 }
 
-static firn_result cook_node(firn_node *node, const firn_pass *pass, int frame, firn_error *error)
+static firn_result cook_node(firn_node *node, const firn_cook_pass *pass, int frame,
+                             firn_error *error)
 {
     const firn_node_type *type = node->type->node;
     FIRN_TRY(firn_node_failed(node, firn_node_settings(node, frame, true, node->settings, error)));
@@ -194,7 +195,7 @@ static firn_result cook_node(firn_node *node, const firn_pass *pass, int frame, 
 }
 
 // Cooks what the demanded nodes need at a frame and is not there yet.
-static firn_result cook_demanded(firn_graph *graph, const firn_pass *pass, int frame,
+static firn_result cook_demanded(firn_graph *graph, const firn_cook_pass *pass, int frame,
                                  firn_error *error)
 {
     for (size_t i = graph->node_count; i-- > 0;) {
@@ -265,7 +266,7 @@ firn_result firn_graph_check_range(const firn_graph *graph, int frame, firn_erro
 }
 
 firn_result firn_graph_run(firn_graph *graph, firn_node *const *targets, size_t target_count,
-                           const firn_pass *pass, firn_error *error)
+                           const firn_cook_pass *pass, firn_error *error)
 {
     mark_needed(graph, targets, target_count);
     FIRN_TRY(firn_graph_check_range(graph, pass->frame, error));
@@ -297,7 +298,7 @@ firn_result firn_graph_cook(firn_graph *graph, const char *node, int frame, cons
     graph->failed[0] = '\0';
     firn_graph_refresh(graph);
     firn_graph_release_stale(graph);
-    firn_pass pass = {.frame = frame};
+    firn_cook_pass pass = {.frame = frame};
     FIRN_TRY(firn_graph_run(graph, &target, 1, &pass, error));
     *data = &target->output;
     return FIRN_OK;

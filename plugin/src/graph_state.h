@@ -170,13 +170,13 @@ firn_result firn_graph_check_range(const firn_graph *graph, int frame, firn_erro
 firn_cook firn_node_cook_context(firn_node *node, int frame);
 /// Brings the marked targets to a frame; sequential nodes one frame at a time. restore is the
 /// folder pattern of checkpoints or NULL.
-typedef struct firn_pass {
+typedef struct firn_cook_pass {
     int frame;
     bool keep;
     firn_result (*restore)(void *user, const firn_node *node, char *path, size_t size);
     void *user;
-} firn_pass;
+} firn_cook_pass;
 firn_result firn_graph_run(firn_graph *graph, firn_node *const *targets, size_t target_count,
-                           const firn_pass *pass, firn_error *error);
+                           const firn_cook_pass *pass, firn_error *error);
 
 #endif

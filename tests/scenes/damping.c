@@ -161,9 +161,10 @@ static void outcome_of_an_impact_does_not_depend_on_the_substep(void **state)
             energy[k] = (stats.kinetic + stats.elastic) / before;
             scene_close(&s);
         }
-        print_message("%s: mean J_P after the impact %.4f, and %.4f with half the substep; of the "
-                      "energy %.5f and %.5f is left\n",
-                      METHODS[2 * i].name, jp[0], jp[1], energy[0], energy[1]);
+        print_message(
+            "%s: mean J_P after the response %.4f, and %.4f with half the substep; of the "
+            "energy %.5f and %.5f is left\n",
+            METHODS[2 * i].name, jp[0], jp[1], energy[0], energy[1]);
         assert_true(fabs(jp[1] - jp[0]) < 0.01);
         assert_true(fabs(energy[1] - energy[0]) < 1e-3);
     }

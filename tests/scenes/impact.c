@@ -120,7 +120,7 @@ static double spread_volume(const scene *s)
                 c[0][2] * (c[1][0] * c[2][1] - c[1][1] * c[2][0]));
 }
 
-// What an impact at 5 m/s has left after 40 ms.
+// What an response at 5 m/s has left after 40 ms.
 typedef struct outcome {
     double mean_jp, speed; // m/s, upward
     double tracked, spread;
@@ -174,7 +174,7 @@ static void dropped_snowball_comes_to_rest(void **state)
         scene_read(&s);
         totals t = scene_totals(&s);
         double kinetic = 0.5 * t.mass * 9.0;
-        print_message("%s: after 1 s %.2g of the kinetic energy of the impact; center at %.3f m, "
+        print_message("%s: after 1 s %.2g of the kinetic energy of the response; center at %.3f m, "
                       "%.2f cells above the floor, top at %.3f m; mean J_P %.3f\n",
                       m->name, t.kinetic / kinetic, t.center[1], t.lowest / 0.025, t.highest,
                       t.mean_jp);

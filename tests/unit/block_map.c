@@ -1,4 +1,4 @@
-#include "block_map.h"
+#include "space/block_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -86,7 +86,7 @@ static void particles_that_wait_for_their_block_are_saved_too(void **state)
     scene_add_box(sim, firn_vec(-0.2f, 0.0f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
     scene_add_box(other, firn_vec(-0.2f, 0.0f, 0.0f), 0.03f, firn_vec(0.0f, 0.0f, 0.0f));
     other->def.volume = FIRN_VOLUME_GRID;
-    assert_true(sim->sorted_count < sim->particles.count);
+    assert_true(sim->order.sorted_count < sim->particles.count);
     saved s = save(sim);
     firn_error error;
     scene_expect_ok(firn_sim_load_memory(other, s.bytes, s.size, &error), &error);

@@ -2,7 +2,7 @@
 #ifndef CLOUDS_H
 #define CLOUDS_H
 
-#include "noise.h"
+#include "base/noise.h"
 
 #include "firn/field.h"
 

@@ -1,7 +1,7 @@
 // A set of colliders on its own, as the tests of colliders make it.
 #pragma once
 
-#include "collider_state.h"
+#include "contact/collider_state.h"
 #include "level_set_fixture.h"
 
 #include <setjmp.h>

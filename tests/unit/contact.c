@@ -1,4 +1,4 @@
-#include "collider_state.h"
+#include "contact/collider_state.h"
 #include "level_set_fixture.h"
 
 #include <setjmp.h>

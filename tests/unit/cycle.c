@@ -38,7 +38,7 @@ static void compare_cycle(const variant *v, bool recovers_first)
             firn_transfer_to_grid(sim, next_dt);
         } else {
             firn_transfer_cycle(sim, (double)first_dt, (double)next_dt);
-            assert_true(sim->extremes.low >= 0.0f && sim->extremes.high < 0.0f);
+            assert_true(sim->foresight.extremes.low >= 0.0f && sim->foresight.extremes.high < 0.0f);
             if (recovers_first)
                 firn_transfer_recover(sim);
             firn_transfer_take_ahead(sim);
@@ -77,7 +77,7 @@ static void compare_drift(const variant *v)
     firn_transfer_to_grid(sim, first_dt);
     firn_grid_update(sim, first_dt);
     firn_transfer_cycle(sim, 1e-3, (double)next_dt);
-    assert_false(sim->extremes.low >= 0.0f && sim->extremes.high < 0.0f);
+    assert_false(sim->foresight.extremes.low >= 0.0f && sim->foresight.extremes.high < 0.0f);
     firn_sim_destroy(sim);
 }
 

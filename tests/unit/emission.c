@@ -176,7 +176,7 @@ static firn_source_def mover(int region, firn_vec3 velocity, firn_vec3 drift)
 {
     firn_source_def def = nozzle(region);
     def.velocity = velocity;
-    def.drift = drift;
+    def.region_velocity = drift;
     return def;
 }
 
@@ -224,7 +224,7 @@ static void what_a_region_sweeps_over_is_filled_once(void **state)
     assert_int_equal(emit(&s, 0.0), FIRN_OK);
     for (int frame = 1; frame < 6; frame++) {
         def.travel = firn_vec(way[frame - 1], 0.0f, 0.0f);
-        def.drift = firn_vec(10.0f * (way[frame] - way[frame - 1]), 0.0f, 0.0f);
+        def.region_velocity = firn_vec(10.0f * (way[frame] - way[frame - 1]), 0.0f, 0.0f);
         double begun = 0.1 * (frame - 1);
         firn_source_change(&s.source, &def, begun, cell);
         for (int step = 1; step <= 7; step++)

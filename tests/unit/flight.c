@@ -142,9 +142,9 @@ static bool watch_departures(const firn_step_stats *stats, void *user)
 {
     (void)stats;
     departures *d = user;
-    bool left = !(d->sim->extremes.low >= 0.0f && d->sim->extremes.high < 0.0f);
+    bool left = !(d->sim->foresight.extremes.low >= 0.0f && d->sim->foresight.extremes.high < 0.0f);
     d->all += left;
-    d->unforeseen += left && d->sim->ahead_dt > 0.0;
+    d->unforeseen += left && d->sim->foresight.dt > 0.0;
     return true;
 }
 

@@ -1,4 +1,4 @@
-#include "flow.h"
+#include "space/flow.h"
 
 #include "level_set_fixture.h"
 

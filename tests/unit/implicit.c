@@ -40,8 +40,8 @@ static system_of_nodes make_system(firn_sim_def def, int contact, float stiffnes
     for (size_t p = 0; p < sim->particles.count; p++)
         firn_channel_of(&sim->particles, FIRN_STIFFNESS)[p] = stiffness;
     scene_expect_ok(firn_sim_reserve(sim, &error), &error);
-    firn_room_forget(sim);
-    firn_room_prepare(sim, dt);
+    firn_clearance_forget(sim);
+    firn_clearance_prepare(sim, dt);
     firn_transfer_to_grid(sim, dt);
     assert_true(firn_grid_update(sim, dt).finite);
     system_of_nodes s = {.sim = sim, .dt = dt};
@@ -149,7 +149,7 @@ static void given_components_are_left_alone(void **state)
                 float *change = s.sim->grid.field[FIRN_NODE_CHANGE].data;
                 for (size_t i = 0; i < 4 * s.nodes; i++)
                     change[i] = (float)ref_random(&seed, -100.0, 100.0);
-                s.sim->warm = true;
+                s.sim->solve.warm = true;
             }
             assert_true(firn_implicit_solve(s.sim, s.dt).converged);
             for (size_t n = 0; n < s.nodes; n++) {
@@ -192,7 +192,7 @@ static void warm_start_saves_iterations(void **state)
     for (int i = 4; i < 8; i++) {
         system_of_nodes s = make_system(scene_combination(i), FIRN_CONTACT_STICKY, 20.0f, 5e-4f);
         int cold = firn_implicit_solve(s.sim, s.dt).iterations;
-        assert_true(s.sim->warm);
+        assert_true(s.sim->solve.warm);
         float *v = s.sim->grid.field[FIRN_NODE_VELOCITY].data;
         for (size_t n = 0; n < s.nodes; n++)
             for (size_t k = 0; k < 3; k++)

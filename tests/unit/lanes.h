@@ -5,7 +5,7 @@
 
 #include "reference_model.h"
 
-#include "simd.h"
+#include "base/simd.h"
 
 #include <stdarg.h>
 #include <stddef.h>

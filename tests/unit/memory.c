@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "base/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

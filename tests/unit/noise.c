@@ -1,4 +1,4 @@
-#include "noise.h"
+#include "base/noise.h"
 
 #include <math.h>
 #include <setjmp.h>

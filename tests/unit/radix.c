@@ -1,4 +1,4 @@
-#include "radix.h"
+#include "base/radix.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

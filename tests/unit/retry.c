@@ -69,12 +69,12 @@ static void retry_remembers_what_wakes_snow(void **state)
     scene_add_box(sim, nowhere, 0.05f, nowhere);
     scene_step(sim, 1.0);
     assert_int_equal(firn_sim_stats(sim).asleep, sim->particles.count);
-    uint64_t acting = sim->acting_colliders;
+    uint64_t acting = sim->rest.acting_colliders;
     def.gravity.y = 60.0f;
     def.speed_limit = 1.0f;
     assert_int_equal(firn_sim_change(sim, &def, NULL), FIRN_OK);
     assert_int_equal(firn_sim_step(sim, 0.1, NULL), FIRN_ERR_DIVERGED);
-    assert_true(sim->disturbed && sim->acting_colliders == acting);
+    assert_true(sim->rest.disturbed && sim->rest.acting_colliders == acting);
     def.speed_limit = 100.0f;
     assert_int_equal(firn_sim_change(sim, &def, NULL), FIRN_OK);
     scene_step(sim, 0.005);

@@ -2,8 +2,8 @@
 #ifndef FIRN_TEST_SCENE_H
 #define FIRN_TEST_SCENE_H
 
+#include "mpm/sim_state.h"
 #include "reference_model.h"
-#include "sim_state.h"
 
 #include "firn/firn.h"
 

@@ -1,4 +1,4 @@
-#include "sdf.h"
+#include "space/sdf.h"
 
 #include "level_set_fixture.h"
 

@@ -1,6 +1,6 @@
-#include "seed_volume.h"
+#include "seeding/seed_volume.h"
 
-#include "seeding.h"
+#include "seeding/seeding.h"
 
 #include "level_set_balls.h"
 

@@ -2,7 +2,7 @@
 #ifndef FIRN_TEST_SEEDING_SCENE_H
 #define FIRN_TEST_SEEDING_SCENE_H
 
-#include "seeding.h"
+#include "seeding/seeding.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -95,7 +95,7 @@ static void bad_sources_are_refused_and_change_nothing(void **state)
         assert_int_equal(id.index1, 0);
     }
     assert_true(firn_sim_hash(sim) == before);
-    assert_int_equal(sim->source_count, 1);
+    assert_int_equal(sim->emission.source_count, 1);
     firn_sim_destroy(sim);
 }
 

@@ -151,8 +151,9 @@ static void a_checkpoint_of_a_source_that_moves_continues_to_the_same_bits(void 
         firn_sim *sim = new_stream(&id);
         firn_source_def source = stream(firn_vec(1.0f, 0.0f, 0.0f));
         for (int frame = 0; frame < FRAMES; frame++) {
-            source.travel = firn_add_scaled(source.travel, (float)frame_time, source.drift);
-            source.drift = firn_vec(0.3f, -0.5f * speeds[frame], 0.0f);
+            source.travel =
+                firn_add_scaled(source.travel, (float)frame_time, source.region_velocity);
+            source.region_velocity = firn_vec(0.3f, -0.5f * speeds[frame], 0.0f);
             if (resumed && frame < 3) // only what was there last matters
                 continue;
             if (resumed && frame == 4)
@@ -164,7 +165,7 @@ static void a_checkpoint_of_a_source_that_moves_continues_to_the_same_bits(void 
                 step(sim);
         }
         hash[resumed] = firn_sim_hash(sim);
-        source.drift.x = INFINITY;
+        source.region_velocity.x = INFINITY;
         assert_int_equal(firn_sim_change_source(sim, id, &source, NULL), FIRN_ERR_ARGUMENT);
         firn_sim_destroy(sim);
     }

@@ -1,4 +1,4 @@
-#include "sim_defs.h"
+#include "mpm/sim_defs.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -57,10 +57,10 @@ static void block_with_a_loud_neighbor_stays_awake_though_it_does_not_reach_it(v
     firn_transfer_measure(sim);
     blocks[0].rest = def.sleep_time;
     firn_sleep_arrange(sim);
-    assert_int_equal(sim->asleep_count, 0);
+    assert_int_equal(sim->rest.asleep_count, 0);
     blocks[1].rest = def.sleep_time;
     firn_sleep_arrange(sim);
-    assert_int_equal(sim->asleep_count, 2);
+    assert_int_equal(sim->rest.asleep_count, 2);
     firn_sim_destroy(sim);
 }
 

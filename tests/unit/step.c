@@ -130,7 +130,7 @@ static bool shorten(const firn_step_stats *stats, void *user)
     if (++s->count == 5)
         s->sim->def.dt_min = s->sim->def.dt_max = 1e-4f;
     if (s->forgetful)
-        s->sim->ahead_dt = 0.0;
+        s->sim->foresight.dt = 0.0;
     return s->count < 10;
 }
 

@@ -282,8 +282,8 @@ static bool listen(const firn_step_stats *stats, void *user)
     (void)stats;
     listener *l = user;
     if (l->forgetful) {
-        firn_room_forget(l->sim);
-        l->sim->ahead_dt = 0.0;
+        firn_clearance_forget(l->sim);
+        l->sim->foresight.dt = 0.0;
     }
     return --l->left != 0;
 }

@@ -1,6 +1,6 @@
 #include "lanes.h"
 
-#include "svd.h"
+#include "base/svd.h"
 
 static const ref_mat identity = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 

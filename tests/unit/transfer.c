@@ -252,9 +252,9 @@ static void compare_g2p(const variant *v)
             }
         }
     }
-    scene_expect_near((double)sim->extremes.speed2, fastest, 1e-4);
-    scene_expect_near((double)sim->extremes.low, lowest, 1e-5);
-    scene_expect_near((double)sim->extremes.high, highest, 1e-5);
+    scene_expect_near((double)sim->foresight.extremes.speed2, fastest, 1e-4);
+    scene_expect_near((double)sim->foresight.extremes.low, lowest, 1e-5);
+    scene_expect_near((double)sim->foresight.extremes.high, highest, 1e-5);
     free(expected);
     free(dense);
     firn_sim_destroy(sim);

@@ -185,8 +185,8 @@ static inline firn_sim *make_scene(const variant *v, uint64_t seed)
     // Tests look at all nodes, also at those that no particle reaches and nobody clears.
     for (int f = 0; f < sim->grid.field_count; f++)
         memset(sim->grid.field[f].data, 0, sim->grid.field[f].bytes);
-    firn_room_forget(sim);
-    firn_room_prepare(sim, 1e-4f);
+    firn_clearance_forget(sim);
+    firn_clearance_prepare(sim, 1e-4f);
     return sim;
 }
 

@@ -48,8 +48,8 @@ typedef struct firn_source_def {
     float chunk_bond;      // factor on critical_stretch in the snow between them
 
     // A region that moves: what it sweeps over until `end` becomes snow, which has `velocity`.
-    firn_vec3 travel; // m, that the region has come from its place when this is taken over
-    firn_vec3 drift;  // m/s, at which it goes on
+    firn_vec3 travel;          // m, that the region has come from its place when this is taken over
+    firn_vec3 region_velocity; // m/s, at which it goes on
 
     // FIRN_REGION_POINTS: arrays of point_count entries, copied; all but points may be NULL.
     size_t point_count;

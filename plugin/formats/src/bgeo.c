@@ -98,7 +98,7 @@ firn_bgeo_limits firn_bgeo_limits_default(void)
     return limits;
 }
 
-void *firn_bgeo_claim(firn_bgeo *geometry, firn_source *source, uint64_t count, size_t size)
+void *firn_bgeo_claim(firn_bgeo *geometry, firn_byte_source *source, uint64_t count, size_t size)
 {
     uint64_t file = firn_geo_source_offset(source) + firn_geo_source_left(source);
     uint64_t most =
@@ -123,7 +123,7 @@ void *firn_bgeo_claim(firn_bgeo *geometry, firn_source *source, uint64_t count, 
     return block + 1;
 }
 
-const char *firn_bgeo_claim_text(firn_bgeo *geometry, firn_source *source, const char *text,
+const char *firn_bgeo_claim_text(firn_bgeo *geometry, firn_byte_source *source, const char *text,
                                  size_t length)
 {
     char *copy = firn_bgeo_claim(geometry, source, length + 1, 1);
@@ -134,7 +134,7 @@ const char *firn_bgeo_claim_text(firn_bgeo *geometry, firn_source *source, const
     return copy;
 }
 
-firn_result firn_bgeo_add(firn_bgeo *geometry, firn_source *source, firn_bgeo_table *table,
+firn_result firn_bgeo_add(firn_bgeo *geometry, firn_byte_source *source, firn_bgeo_table *table,
                           const firn_attribute *attribute)
 {
     if (table->count == table->capacity) {
@@ -151,7 +151,7 @@ firn_result firn_bgeo_add(firn_bgeo *geometry, firn_source *source, firn_bgeo_ta
     return FIRN_OK;
 }
 
-firn_result firn_bgeo_add_skipped(firn_bgeo *geometry, firn_source *source, const char *name)
+firn_result firn_bgeo_add_skipped(firn_bgeo *geometry, firn_byte_source *source, const char *name)
 {
     size_t count = geometry->info.skipped_count;
     if (count == geometry->skipped_capacity) {
@@ -180,7 +180,7 @@ static void drop_w(firn_attribute *position, size_t count)
     position->type_info = FIRN_TYPE_POINT;
 }
 
-static firn_result finish(firn_bgeo *geometry, firn_source *source)
+static firn_result finish(firn_bgeo *geometry, firn_byte_source *source)
 {
     geometry->points.attributes = geometry->attributes.rows;
     geometry->points.attribute_count = geometry->attributes.count;
@@ -200,7 +200,7 @@ static firn_result finish(firn_bgeo *geometry, firn_source *source)
     return firn_geo_source_finish(source);
 }
 
-static firn_result read_content(firn_bgeo *geometry, firn_source *source)
+static firn_result read_content(firn_bgeo *geometry, firn_byte_source *source)
 {
     FIRN_TRY(firn_geo_source_fill(source));
     size_t size = (size_t)(source->end - source->at);
@@ -219,7 +219,7 @@ static firn_result read_content(firn_bgeo *geometry, firn_source *source)
     return firn_bgeo_read_json(geometry, source);
 }
 
-static firn_result read_source(firn_source *source, firn_result opened,
+static firn_result read_source(firn_byte_source *source, firn_result opened,
                                const firn_bgeo_limits *limits, firn_bgeo **out)
 {
     firn_result result = opened;
@@ -252,7 +252,7 @@ firn_result firn_bgeo_read(const char *path, const firn_bgeo_limits *limits, fir
 {
     firn_bgeo_limits defaults = firn_bgeo_limits_default();
     firn_error ignored;
-    firn_source source;
+    firn_byte_source source;
     *geometry = NULL;
     limits = limits != NULL ? limits : &defaults;
     firn_result opened = firn_geo_source_open_file(&source, path, limits->max_unpacked,
@@ -266,7 +266,7 @@ firn_result firn_bgeo_read_memory(const void *bytes, size_t size, const char *na
 {
     firn_bgeo_limits defaults = firn_bgeo_limits_default();
     firn_error ignored;
-    firn_source source;
+    firn_byte_source source;
     *geometry = NULL;
     limits = limits != NULL ? limits : &defaults;
     firn_result opened = firn_geo_source_open_memory(

@@ -208,7 +208,7 @@ void firn_bgeo_write_classic(firn_sink *sink, const firn_points *points)
     firn_sink_put(sink, "\x00\xFF", 2);
 }
 
-static firn_result read_word(firn_source *source, uint32_t *word)
+static firn_result read_word(firn_byte_source *source, uint32_t *word)
 {
     unsigned char bytes[4];
     FIRN_TRY(firn_geo_source_read(source, bytes, sizeof bytes));
@@ -216,7 +216,7 @@ static firn_result read_word(firn_source *source, uint32_t *word)
     return FIRN_OK;
 }
 
-static firn_result read_short(firn_source *source, size_t *value)
+static firn_result read_short(firn_byte_source *source, size_t *value)
 {
     unsigned char bytes[2];
     FIRN_TRY(firn_geo_source_read(source, bytes, sizeof bytes));
@@ -224,7 +224,7 @@ static firn_result read_short(firn_source *source, size_t *value)
     return FIRN_OK;
 }
 
-static firn_result read_text(firn_bgeo *geometry, firn_source *source, const char **text)
+static firn_result read_text(firn_bgeo *geometry, firn_byte_source *source, const char **text)
 {
     size_t length;
     FIRN_TRY(read_short(source, &length));
@@ -239,7 +239,7 @@ static firn_result read_text(firn_bgeo *geometry, firn_source *source, const cha
     return FIRN_OK;
 }
 
-static firn_result read_string_list(firn_bgeo *geometry, firn_source *source,
+static firn_result read_string_list(firn_bgeo *geometry, firn_byte_source *source,
                                     firn_attribute *attribute)
 {
     uint32_t count;
@@ -257,8 +257,8 @@ static firn_result read_string_list(firn_bgeo *geometry, firn_source *source,
 }
 
 // Adds the next attribute to table; *words grows by its size in a record.
-static firn_result read_definition(firn_bgeo *geometry, firn_source *source, firn_bgeo_table *table,
-                                   size_t count, size_t *words)
+static firn_result read_definition(firn_bgeo *geometry, firn_byte_source *source,
+                                   firn_bgeo_table *table, size_t count, size_t *words)
 {
     firn_attribute attribute = {0};
     size_t size;
@@ -313,7 +313,7 @@ static void store_record(const firn_bgeo_table *table, size_t element, const uns
     }
 }
 
-static firn_result read_records(firn_bgeo *geometry, firn_source *source,
+static firn_result read_records(firn_bgeo *geometry, firn_byte_source *source,
                                 const firn_bgeo_table *table, size_t count, size_t words)
 {
     unsigned char *record = firn_bgeo_claim(geometry, source, words, 4);
@@ -326,7 +326,8 @@ static firn_result read_records(firn_bgeo *geometry, firn_source *source,
     return FIRN_OK;
 }
 
-static firn_result read_details(firn_bgeo *geometry, firn_source *source, uint32_t detail_count)
+static firn_result read_details(firn_bgeo *geometry, firn_byte_source *source,
+                                uint32_t detail_count)
 {
     size_t words = 0;
     for (uint32_t i = 0; i < detail_count; i++)
@@ -339,7 +340,7 @@ static firn_result read_details(firn_bgeo *geometry, firn_source *source, uint32
     return FIRN_OK;
 }
 
-firn_result firn_bgeo_read_classic(firn_bgeo *geometry, firn_source *source)
+firn_result firn_bgeo_read_classic(firn_bgeo *geometry, firn_byte_source *source)
 {
     enum {
         VERSION,

@@ -2,9 +2,9 @@
 #ifndef FIRN_BGEO_FILE_H
 #define FIRN_BGEO_FILE_H
 
+#include "byte_source.h"
 #include "json.h"
 #include "sink.h"
-#include "source.h"
 
 #include "firn/bgeo.h"
 
@@ -27,18 +27,18 @@ struct firn_bgeo {
 
 /// Memory that lives as long as the geometry, within the limits; NULL after a failure that has
 /// been reported.
-void *firn_bgeo_claim(firn_bgeo *geometry, firn_source *source, uint64_t count, size_t size);
+void *firn_bgeo_claim(firn_bgeo *geometry, firn_byte_source *source, uint64_t count, size_t size);
 
 /// A copy of text, or NULL.
-const char *firn_bgeo_claim_text(firn_bgeo *geometry, firn_source *source, const char *text,
+const char *firn_bgeo_claim_text(firn_bgeo *geometry, firn_byte_source *source, const char *text,
                                  size_t length);
 
-firn_result firn_bgeo_add(firn_bgeo *geometry, firn_source *source, firn_bgeo_table *table,
+firn_result firn_bgeo_add(firn_bgeo *geometry, firn_byte_source *source, firn_bgeo_table *table,
                           const firn_attribute *attribute);
-firn_result firn_bgeo_add_skipped(firn_bgeo *geometry, firn_source *source, const char *name);
+firn_result firn_bgeo_add_skipped(firn_bgeo *geometry, firn_byte_source *source, const char *name);
 
-firn_result firn_bgeo_read_json(firn_bgeo *geometry, firn_source *source);
-firn_result firn_bgeo_read_classic(firn_bgeo *geometry, firn_source *source);
+firn_result firn_bgeo_read_json(firn_bgeo *geometry, firn_byte_source *source);
+firn_result firn_bgeo_read_classic(firn_bgeo *geometry, firn_byte_source *source);
 
 /// A list of names and values, stored as an array or a map: reads the next name and the first
 /// token of its value. *more is false after the last.

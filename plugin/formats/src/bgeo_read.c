@@ -307,7 +307,7 @@ static firn_result read_root(firn_bgeo *geometry, firn_json *json)
     return counted ? FIRN_OK : firn_geo_source_damaged(json->source, "it is not Houdini geometry");
 }
 
-firn_result firn_bgeo_read_json(firn_bgeo *geometry, firn_source *source)
+firn_result firn_bgeo_read_json(firn_bgeo *geometry, firn_byte_source *source)
 {
     firn_json *json = firn_alloc(sizeof *json);
     if (json == NULL)

@@ -4,8 +4,8 @@
 #ifndef FIRN_JSON_H
 #define FIRN_JSON_H
 
+#include "byte_source.h"
 #include "sink.h"
-#include "source.h"
 
 #include "firn/points.h"
 
@@ -69,7 +69,7 @@ typedef struct firn_json_level {
 } firn_json_level;
 
 typedef struct firn_json {
-    firn_source *source;
+    firn_byte_source *source;
     bool text;
     bool swapped;  // the file has the other byte order
     bool skipping; // strings are passed over, not kept
@@ -87,7 +87,7 @@ typedef struct firn_json {
 } firn_json;
 
 /// The source stands at the first byte; close it even after a failure.
-firn_result firn_json_open(firn_json *json, firn_source *source);
+firn_result firn_json_open(firn_json *json, firn_byte_source *source);
 void firn_json_close(firn_json *json);
 
 firn_result firn_json_next(firn_json *json, firn_json_token *token);

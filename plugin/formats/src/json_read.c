@@ -424,7 +424,7 @@ firn_result firn_json_numbers(firn_json *json, firn_storage storage, void *value
     return FIRN_OK;
 }
 
-firn_result firn_json_open(firn_json *json, firn_source *source)
+firn_result firn_json_open(firn_json *json, firn_byte_source *source)
 {
     memset(json, 0, sizeof *json);
     json->source = source;

@@ -143,8 +143,9 @@ static bool fly(path *p, const firn_scatter *snow, float tau, event *e, float *d
     return true;
 }
 
-firn_sample firn_path_trace(const firn_world *world, firn_tracker *tracker, firn_random *random,
-                            firn_vec3 from, firn_vec3 direction, float unit)
+firn_path_sample firn_path_trace(const firn_world *world, firn_tracker *tracker,
+                                 firn_random *random, firn_vec3 from, firn_vec3 direction,
+                                 float unit)
 {
     path p = {.world = world,
               .tracker = tracker,
@@ -152,7 +153,7 @@ firn_sample firn_path_trace(const firn_world *world, firn_tracker *tracker, firn
               .at = from,
               .direction = direction,
               .weight = {1.0f, 1.0f, 1.0f}};
-    firn_sample sample = {.depth = INFINITY};
+    firn_path_sample sample = {.depth = INFINITY};
     float tau = -logf(1.0f - unit);
     for (int bounce = 0;; bounce++) {
         const firn_scatter *snow =

@@ -24,14 +24,15 @@ typedef struct firn_world {
     bool roulette;
 } firn_world;
 
-typedef struct firn_sample {
+typedef struct firn_path_sample {
     firn_vec3 radiance;
     float depth; // voxels to what is first met; INFINITY: the sky
-} firn_sample;
+} firn_path_sample;
 
 /// unit is the random number of the first flight, which may be one of a well spread sequence.
-firn_sample firn_path_trace(const firn_world *world, firn_tracker *tracker, firn_random *random,
-                            firn_vec3 from, firn_vec3 direction, float unit);
+firn_path_sample firn_path_trace(const firn_world *world, firn_tracker *tracker,
+                                 firn_random *random, firn_vec3 from, firn_vec3 direction,
+                                 float unit);
 
 /// The material that stands in for a forward scattering one: fewer collisions, each even, with the
 /// same absorption and the same diffusion of the channel that is absorbed least.

@@ -175,7 +175,7 @@ static void add_sample(firn_render *render, firn_tracker *tracker, int x, int y,
     firn_vec3 from, direction;
     firn_lens_ray(&render->lens, pixel, disk, &from, &direction);
     tracker->time = spread(key, sample, 4) - 0.5f;
-    firn_sample made =
+    firn_path_sample made =
         firn_path_trace(&render->world, tracker, &random, from, direction, spread(key, sample, 5));
     firn_pixel *p = &render->pixels[at];
     double luminance = (double)firn_luminance(made.radiance);

@@ -1,0 +1,331 @@
+/// The two collision passes, method.md (15) and (16).
+#include "collider_state.h"
+
+// Slower impacts (m/s) give nothing back: snow at rest must not hum.
+static const float RESTITUTION_SPEED = 0.1f;
+// A true distance has a gradient of length one; below this there is no way out to be seen.
+static const float FLAT_GRADIENT = 0.1f;
+// Normals with a larger cosine between them count as one.
+static const float SAME_NORMAL = 0.99f;
+
+// What one surface does to a velocity.
+typedef struct response {
+    firn_vec3 velocity;    // m/s, after
+    firn_node_state state; // FREE, SLIDING or STUCK
+} response;
+
+static response respond(const firn_collider_def *def, firn_vec3 velocity,
+                        firn_vec3 surface_velocity, firn_vec3 normal)
+{
+    if (def->contact == FIRN_CONTACT_STICKY)
+        return (response){surface_velocity, FIRN_NODE_STUCK};
+    firn_vec3 relative = firn_sub(velocity, surface_velocity);
+    float vn = firn_dot(relative, normal);
+    if (vn >= 0.0f && def->contact == FIRN_CONTACT_SEPARATE)
+        return (response){velocity, FIRN_NODE_FREE};
+    firn_vec3 tangential = firn_add_scaled(relative, -vn, normal);
+    float rub = def->friction * firn_larger(-vn, 0.0f);
+    float speed = firn_length(tangential);
+    float bounce = vn < -RESTITUTION_SPEED ? -def->restitution * vn : 0.0f;
+    firn_vec3 after = firn_add_scaled(surface_velocity, bounce, normal);
+    // Without friction nothing holds a node, even one that does not slide yet.
+    if (rub > 0.0f && speed <= rub)
+        return (response){after, FIRN_NODE_STUCK};
+    float kept = speed > 0.0f ? 1.0f - rub / speed : 0.0f;
+    return (response){firn_add_scaled(after, kept, tangential), FIRN_NODE_SLIDING};
+}
+
+// A velocity component that a surface has given a node.
+typedef struct constraint {
+    firn_vec3 normal;
+    float speed;  // m/s, along normal
+    bool lets_go; // may be exceeded
+} constraint;
+
+typedef struct node {
+    firn_node_contact contact;
+    constraint held[2];
+} node;
+
+static void hold_one(node *n, constraint c)
+{
+    n->held[0] = c;
+    n->contact.state = FIRN_NODE_SLIDING;
+    n->contact.direction = c.normal;
+}
+
+// Gives the velocity both components and leaves the one along the edge.
+static void hold_two(node *n, constraint a, constraint b, float cosine)
+{
+    firn_vec3 edge = firn_normalize(firn_cross(a.normal, b.normal));
+    float factor = 1.0f / (1.0f - cosine * cosine);
+    firn_vec3 v = firn_scale(firn_dot(n->contact.velocity, edge), edge);
+    v = firn_add_scaled(v, factor * (a.speed - cosine * b.speed), a.normal);
+    v = firn_add_scaled(v, factor * (b.speed - cosine * a.speed), b.normal);
+    n->held[0] = a;
+    n->held[1] = b;
+    n->contact.velocity = v;
+    n->contact.direction = edge;
+    n->contact.state = FIRN_NODE_EDGE;
+}
+
+static void add_to_one(node *n, constraint c)
+{
+    constraint first = n->held[0];
+    float cosine = firn_dot(first.normal, c.normal);
+    float along = firn_dot(n->contact.velocity, first.normal);
+    float tolerance = 1e-5f * (firn_length(n->contact.velocity) + fabsf(first.speed));
+    bool released = first.lets_go && along > first.speed + tolerance;
+    if (released || fabsf(cosine) > SAME_NORMAL)
+        hold_one(n, c);
+    else
+        hold_two(n, first, c, cosine);
+}
+
+// before is the velocity that met the three.
+static void add_to_two(node *n, constraint c, firn_vec3 before)
+{
+    firn_vec3 edge = n->contact.direction;
+    float across = firn_dot(edge, c.normal);
+    n->contact.velocity = before;
+    if (fabsf(across) < 1.0f - SAME_NORMAL)
+        return;
+    float missing = c.speed - firn_dot(before, c.normal);
+    n->contact.velocity = firn_add_scaled(before, missing / across, edge);
+    n->contact.state = FIRN_NODE_STUCK;
+}
+
+// Lets a node collide a collider; false when it is left alone.
+static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
+{
+    firn_distance d = firn_collider_distance(collider, position);
+    if (!(d.value <= 0.0f))
+        return false;
+    n->contact.outside = false;
+    firn_vec3 surface_velocity = firn_collider_velocity(collider, position);
+    float steep = firn_length(d.gradient);
+    if (steep < FLAT_GRADIENT) {
+        n->contact.velocity = surface_velocity;
+        n->contact.state = FIRN_NODE_STUCK;
+        return true;
+    }
+    firn_vec3 normal = firn_scale(1.0f / steep, d.gradient), before = n->contact.velocity;
+    response hit = respond(&collider->def, before, surface_velocity, normal);
+    if (hit.state == FIRN_NODE_FREE)
+        return false;
+    n->contact.velocity = hit.velocity;
+    if (hit.state == FIRN_NODE_STUCK || n->contact.state == FIRN_NODE_STUCK) {
+        n->contact.state = FIRN_NODE_STUCK;
+        return true;
+    }
+    constraint c = {normal, firn_dot(hit.velocity, normal),
+                    collider->def.contact == FIRN_CONTACT_SEPARATE};
+    if (n->contact.state == FIRN_NODE_FREE)
+        hold_one(n, c);
+    else if (n->contact.state == FIRN_NODE_SLIDING)
+        add_to_one(n, c);
+    else
+        add_to_two(n, c, before);
+    return true;
+}
+
+firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
+                                            firn_vec3 position, firn_vec3 velocity)
+{
+    node n = {.contact = {.velocity = velocity, .state = FIRN_NODE_FREE, .outside = true}};
+    int contacts = 0;
+    for (int i = 0; i < near->count; i++)
+        contacts += touch(&n, firn_collider_slot(colliders, near->index[i]), position);
+    // What one surface has done may lead back into another that had let go.
+    if (contacts > 1)
+        for (int i = 0; i < near->count; i++)
+            touch(&n, firn_collider_slot(colliders, near->index[i]), position);
+    return n.contact;
+}
+
+// The way of a particle as a collider sees it: in the collider's frame, which moves, or in the
+// world when the surface deforms.
+typedef struct path {
+    const firn_collider *collider;
+    firn_vec3 from, to;
+    float length; // m, relative to the collider
+} path;
+
+static firn_distance path_distance(const path *p, float s)
+{
+    const firn_collider *collider = p->collider;
+    firn_vec3 point = firn_lerp(p->from, p->to, s);
+    if (!collider->deforming)
+        return firn_rigid_distance(collider, point, s);
+    float gamma = collider->gamma[0] + s * (collider->gamma[1] - collider->gamma[0]);
+    return firn_deforming_distance(collider, gamma, point);
+}
+
+enum { PATH_SAMPLES = 16, PATH_REFINEMENTS = 6, PUSH_LIMIT = 64, SWEEPS = 4 };
+
+// Distances sampled on a grid may be steeper than one: a step goes this share of the distance.
+static const float SAFE_STEP = 0.6f;
+
+// Narrows down where the way goes in, from outside at s and inside at inside.
+static void refine_entry(const path *p, float *s, firn_distance *at, float inside, float depth)
+{
+    for (int i = 0; i < PATH_REFINEMENTS; i++) {
+        float share = firn_smaller(firn_larger(at->value / (at->value - depth), 0.1f), 0.9f);
+        float middle = *s + share * (inside - *s);
+        firn_distance d = path_distance(p, middle);
+        if (d.value > 0.0f) {
+            *s = middle;
+            *at = d;
+        } else {
+            inside = middle;
+            depth = d.value;
+        }
+    }
+}
+
+// Looks for the first place where a way that begins outside goes in; at is its distance at s.
+static bool find_entry(const path *p, float *s, firn_distance *at)
+{
+    while (*s < 1.0f) {
+        float step = firn_larger(SAFE_STEP * at->value / p->length, 1.0f / PATH_SAMPLES);
+        float next = firn_smaller(*s + step, 1.0f);
+        firn_distance d = path_distance(p, next);
+        if (d.value <= 0.0f) {
+            refine_entry(p, s, at, next, d.value);
+            return true;
+        }
+        *s = next;
+        *at = d;
+    }
+    return false;
+}
+
+typedef struct flight {
+    firn_vec3 start, end; // m
+    firn_vec3 velocity;   // m/s
+    float dt;             // s
+    float clearance;      // m, the least that it was safe to go from the start
+} flight;
+
+// How far outside a particle is set down (m): rounding must not bring it back in.
+static float margin_at(const firn_collider *collider, firn_vec3 x)
+{
+    firn_vec3 t = collider->pivot;
+    float size = firn_larger(firn_larger(fabsf(x.x), fabsf(x.y)), fabsf(x.z));
+    size = firn_larger(size, firn_larger(firn_larger(fabsf(t.x), fabsf(t.y)), fabsf(t.z)));
+    return 1e-6f * (size + 0.1f);
+}
+
+static firn_vec3 push_out(const firn_collider *collider, firn_vec3 x, firn_vec3 direction)
+{
+    float margin = margin_at(collider, x);
+    firn_vec3 out = x;
+    for (int i = 0; i < PUSH_LIMIT; i++) {
+        float distance = firn_collider_distance(collider, out).value;
+        if (distance >= 0.5f * margin)
+            return out;
+        out = firn_add_scaled(out, margin - distance, direction);
+    }
+    return x;
+}
+
+static bool same(firn_vec3 a, firn_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+// Where no way out can be seen, it is the way the particle came; zero when it hardly moved.
+static firn_vec3 direction_back(const firn_collider *collider, const flight *f,
+                                firn_vec3 surface_velocity)
+{
+    float margin = margin_at(collider, f->start);
+    firn_vec3 way = firn_sub(firn_scale(f->dt, surface_velocity), firn_sub(f->end, f->start));
+    return firn_length(way) > 10.0f * margin ? firn_normalize(way) : firn_vec(0.0f, 0.0f, 0.0f);
+}
+
+static void set_end(path *p, firn_vec3 start, firn_vec3 end)
+{
+    const firn_collider *collider = p->collider;
+    if (collider->deforming) {
+        float carried = collider->carry * collider->dt * collider->max_speed;
+        p->to = end;
+        p->length = firn_length(firn_sub(end, start)) + carried;
+        return;
+    }
+    p->to = firn_frame_to_local(&collider->end, end);
+    float scale = firn_larger(collider->start.scale, collider->end.scale);
+    p->length = scale * firn_length(firn_sub(p->to, p->from));
+}
+
+// Finds where a flight touches a collider: at its start or, coming from outside, s of the way.
+static bool find_contact(const firn_collider *collider, flight *f, float *s, firn_distance *at)
+{
+    path p = {.collider = collider, .from = f->start};
+    *s = 0.0f;
+    if (collider->deforming) {
+        *at = firn_deforming_distance(collider, collider->gamma[0], p.from);
+    } else {
+        p.from = firn_frame_to_local(&collider->start, f->start);
+        *at = firn_rigid_distance(collider, p.from, 0.0f);
+    }
+    firn_vec3 way = firn_sub(f->end, f->start);
+    float safe = SAFE_STEP * at->value;
+    // On a surface that holds it, to be this close is contact.
+    float clearance = safe - 2.0f * margin_at(collider, f->start);
+    f->clearance = clearance < f->clearance ? clearance : f->clearance;
+    if (collider->still && at->value > 0.0f && safe * safe > firn_dot(way, way))
+        return false;
+    // What has been set down on a surface that holds it still touches it.
+    bool holds = collider->def.contact != FIRN_CONTACT_SEPARATE;
+    if (at->value <= (holds ? 2.0f * margin_at(collider, f->start) : 0.0f))
+        return true;
+    set_end(&p, f->start, f->end);
+    return safe < p.length && find_entry(&p, s, at);
+}
+
+// Lets a flight collide a collider; true when that changed it.
+static bool collide(const firn_collider *collider, flight *f)
+{
+    float s;
+    firn_distance at;
+    if (!find_contact(collider, f, &s, &at))
+        return false;
+    firn_vec3 surface_velocity = firn_collider_velocity(collider, firn_lerp(f->start, f->end, s));
+    float steep = firn_length(at.gradient);
+    bool flat = !(steep >= FLAT_GRADIENT);
+    firn_vec3 normal = flat ? direction_back(collider, f, surface_velocity)
+                            : firn_scale(1.0f / steep, at.gradient);
+    firn_vec3 velocity =
+        flat ? surface_velocity
+             : respond(&collider->def, f->velocity, surface_velocity, normal).velocity;
+    // Until the impact it flies as it did, from there on with its new velocity.
+    firn_vec3 change = firn_sub(velocity, f->velocity);
+    firn_vec3 end = firn_add_scaled(f->end, (1.0f - s) * f->dt, change);
+    if (firn_dot(normal, normal) > 0.0f)
+        end = push_out(collider, end, normal);
+    bool changed = !same(velocity, f->velocity) || !same(end, f->end);
+    f->velocity = velocity;
+    f->end = end;
+    return changed;
+}
+
+firn_particle_contact firn_colliders_touch_particle(const firn_colliders *colliders,
+                                                    const firn_near *near, firn_vec3 position,
+                                                    firn_vec3 velocity, float dt)
+{
+    flight f = {position, firn_add_scaled(position, dt, velocity), velocity, dt, INFINITY};
+    firn_particle_contact contact = {.velocity = velocity};
+    // Pushed out of one, it may be inside of another: look again until nothing changes.
+    bool touched = false, changed = near->count > 0;
+    for (int sweep = 0; changed && sweep < SWEEPS; sweep++) {
+        changed = false;
+        for (int i = 0; i < near->count; i++)
+            changed |= collide(firn_collider_slot(colliders, near->index[i]), &f);
+        touched |= changed;
+        changed &= near->count > 1;
+    }
+    if (!touched) {
+        contact.clearance = f.clearance;
+        return contact;
+    }
+    contact.velocity = f.velocity;
+    contact.push = firn_add_scaled(firn_sub(f.end, position), -dt, f.velocity);
+    return contact;
+}

@@ -1,0 +1,261 @@
+/// Nodes: momentum and force become velocities, gravity acts, colliders are met.
+#include "sim_state.h"
+
+#include <string.h>
+
+// A node with less than this share of the mean particle mass says little about the snow; its
+// velocity may be high without meaning a thing.
+#define NOTABLE_SHARE 0.05f
+
+enum { AHEAD = 4 }; // blocks
+
+static float notable_mass(const firn_sim *sim)
+{
+    const firn_block_sums *sums = sim->sums.data;
+    double mass = 0.0;
+    for (size_t b = 0; b < sim->grid.block_count; b++)
+        mass += sums[b].mass;
+    return NOTABLE_SHARE * (float)(mass / (double)sim->particles.count);
+}
+
+// A node that gets less than this at the very edge of a kernel, kg, is taken for empty: the inverse
+// of its mass would overflow.
+#define LEAST_MASS 1e-30f
+
+// The rows of a block that particles have reached, a bit for each. All others are as they were
+// cleared, if anybody has, and stay so.
+static uint32_t rows_with_mass(const firn_sim *sim, size_t b)
+{
+    const float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    uint32_t rows = firn_grid_rows(&sim->grid, b);
+    for (int row = 0; row < FIRN_BLOCK_ROWS; row++) {
+        if ((rows >> row & 1) == 0)
+            continue;
+        const float *v = velocity + row * FIRN_ROW_FLOATS;
+        // Masses are not negative: the sum is zero, or no number, when the largest is.
+        if (v[3] + v[7] + v[11] + v[15] == 0.0f)
+            rows &= ~(1u << row);
+    }
+    return rows;
+}
+
+/// The four nodes of a row by component; w is the mass.
+typedef float four __attribute__((vector_size(16), aligned(16), may_alias));
+typedef int32_t four_mask __attribute__((vector_size(16)));
+typedef struct node_row {
+    four x, y, z, w;
+} node_row;
+
+static inline node_row transpose(node_row r)
+{
+    four xy_low = __builtin_shufflevector(r.x, r.y, 0, 4, 1, 5);
+    four xy_high = __builtin_shufflevector(r.x, r.y, 2, 6, 3, 7);
+    four zw_low = __builtin_shufflevector(r.z, r.w, 0, 4, 1, 5);
+    four zw_high = __builtin_shufflevector(r.z, r.w, 2, 6, 3, 7);
+    return (node_row){__builtin_shufflevector(xy_low, zw_low, 0, 1, 4, 5),
+                      __builtin_shufflevector(xy_low, zw_low, 2, 3, 6, 7),
+                      __builtin_shufflevector(xy_high, zw_high, 0, 1, 4, 5),
+                      __builtin_shufflevector(xy_high, zw_high, 2, 3, 6, 7)};
+}
+
+static inline node_row row_of(const float *nodes)
+{
+    const four *node = (const four *)nodes;
+    return transpose((node_row){node[0], node[1], node[2], node[3]});
+}
+
+static inline void row_put(float *nodes, node_row r)
+{
+    node_row by_node = transpose(r);
+    memcpy(nodes, &by_node, sizeof by_node);
+}
+
+static inline four where(four_mask mask, four value) { return (four)((four_mask)value & mask); }
+
+// v* = v + dt (f / m + g), method.md (8). With APIC the stress impulse is in the momentum already.
+static void accelerate_row(float *velocity, float *old, firn_vec3 kick, float dt)
+{
+    node_row r = row_of(velocity);
+    four_mask there = r.w > LEAST_MASS;
+    four inverse = where(there, 1.0f / r.w);
+    node_row v = {inverse * r.x, inverse * r.y, inverse * r.z, where(there, r.w)};
+    node_row next = {v.x + where(there, kick.x - (four){0}), v.y + where(there, kick.y - (four){0}),
+                     v.z + where(there, kick.z - (four){0}), v.w};
+    if (old != NULL) {
+        node_row force = row_of(old);
+        next.x += dt * inverse * force.x;
+        next.y += dt * inverse * force.y;
+        next.z += dt * inverse * force.z;
+        row_put(old, (node_row){v.x, v.y, v.z, force.w});
+    }
+    row_put(velocity, next);
+}
+
+static void accelerate_block(const firn_sim *sim, size_t b, uint32_t rows, float dt)
+{
+    firn_vec3 kick = firn_scale(dt, sim->def.gravity);
+    float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    bool split = !firn_sim_is_apic(sim) || firn_sim_is_implicit(sim);
+    float *old = split ? firn_grid_nodes(&sim->grid, FIRN_NODE_OLD, b) : NULL;
+    for (int row = 0; row < FIRN_BLOCK_ROWS; row++)
+        if (rows >> row & 1)
+            accelerate_row(velocity + row * FIRN_ROW_FLOATS,
+                           split ? old + row * FIRN_ROW_FLOATS : NULL, kick, dt);
+}
+
+// How far around a node block colliders are looked for, cells.
+#define NODE_MARGIN 2.0f
+
+// The colliders that nodes of the block may be inside of; false when there are none.
+static bool find_near(const firn_sim *sim, size_t b, firn_coord coord, firn_near *near)
+{
+    float *clearance = (float *)sim->clearance.node.data + b, h = sim->grid.cell_size;
+    firn_vec3 middle = firn_add(firn_grid_node_position(&sim->grid, coord, 0),
+                                firn_vec(1.5f * h, 1.5f * h, 1.5f * h));
+    if (*clearance != FIRN_NO_CLEARANCE && !(*clearance > sim->clearance.surface_total)) {
+        firn_colliders_near(&sim->colliders, middle, (2.7f + NODE_MARGIN) * h, near);
+        float before = sim->clearance.surface_total - sim->clearance.surface_travel;
+        *clearance = near->count > 0 ? FIRN_NO_CLEARANCE : before + NODE_MARGIN * h;
+    }
+    if (*clearance > sim->clearance.surface_total)
+        return false;
+    firn_colliders_near(&sim->colliders, middle, 2.7f * h, near);
+    return near->count > 0;
+}
+
+static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
+{
+    const firn_grid *grid = &sim->grid;
+    firn_coord coord = ((const firn_coord *)grid->node_coord.data)[b];
+    float *contacts =
+        firn_sim_is_implicit(sim) ? firn_grid_nodes(grid, FIRN_NODE_CONTACT, b) : NULL;
+    for (int n = 0; contacts != NULL && n < FIRN_BLOCK_FLOATS; n++)
+        contacts[n] = 0.0f;
+    firn_near near;
+    if (!find_near(sim, b, coord, &near))
+        return;
+    uint64_t *open = (uint64_t *)sim->clearance.open_nodes.data + b, known = near.still ? *open : 0;
+    float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        float *v = velocity + 4 * n;
+        if ((rows >> n / 4 & 1) == 0 || (known >> n & 1) != 0 || !(v[3] > 0.0f))
+            continue;
+        firn_node_contact contact = firn_colliders_touch_node(
+            &sim->colliders, &near, firn_grid_node_position(grid, coord, n),
+            firn_vec(v[0], v[1], v[2]));
+        known |= (uint64_t)contact.outside << n;
+        v[0] = contact.velocity.x;
+        v[1] = contact.velocity.y;
+        v[2] = contact.velocity.z;
+        if (contacts != NULL) {
+            contacts[4 * n] = contact.direction.x;
+            contacts[4 * n + 1] = contact.direction.y;
+            contacts[4 * n + 2] = contact.direction.z;
+            contacts[4 * n + 3] = (float)contact.state;
+        }
+    }
+    // What moves may come to rest where a node was open.
+    *open = near.still ? known : 0;
+}
+
+// Nodes that sleeping snow holds stand still.
+static void hold_block(const firn_sim *sim, size_t b)
+{
+    uint64_t held = sim->rest.asleep_count > 0 ? ((const uint64_t *)sim->rest.held.data)[b] : 0;
+    if (held == 0)
+        return;
+    float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    float *contacts =
+        firn_sim_is_implicit(sim) ? firn_grid_nodes(&sim->grid, FIRN_NODE_CONTACT, b) : NULL;
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        if ((held >> n & 1) == 0)
+            continue;
+        velocity[4 * n] = velocity[4 * n + 1] = velocity[4 * n + 2] = 0.0f;
+        if (contacts != NULL)
+            contacts[4 * n + 3] = (float)FIRN_NODE_STUCK;
+    }
+}
+
+static firn_node_limits measure_block(const firn_sim *sim, size_t b, uint32_t rows, float notable)
+{
+    const float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    four_mask finite = {-1, -1, -1, -1};
+    four fastest = {0.0f};
+    for (int row = 0; row < FIRN_BLOCK_ROWS; row++) {
+        if ((rows >> row & 1) == 0)
+            continue;
+        node_row r = row_of(velocity + row * FIRN_ROW_FLOATS);
+        four speed2 = r.x * r.x + r.y * r.y + r.z * r.z;
+        four noted = where(r.w > notable, speed2);
+        four_mask faster = noted > fastest;
+        finite &= speed2 <= 1e30f;
+        fastest = where(faster, noted) + where(~faster, fastest);
+    }
+    firn_node_limits limits = {0.0f, true};
+    for (int i = 0; i < 4; i++) {
+        limits.finite &= finite[i] != 0;
+        limits.speed2 = fastest[i] > limits.speed2 ? fastest[i] : limits.speed2;
+    }
+    return limits;
+}
+
+static firn_node_limits all_limits(const firn_sim *sim)
+{
+    const firn_node_limits *limits = sim->node_limits.data;
+    firn_node_limits all = {0.0f, true};
+    for (size_t b = 0; b < sim->grid.node_block_count; b++) {
+        all.finite &= limits[b].finite;
+        if (limits[b].speed2 > all.speed2)
+            all.speed2 = limits[b].speed2;
+    }
+    return all;
+}
+
+// Of sparse snow the rows lie apart: they are fetched while other blocks are at work.
+static void prefetch_rows(const firn_sim *sim, size_t b)
+{
+    if (b >= sim->grid.node_block_count)
+        return;
+    const float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    uint32_t rows = firn_grid_rows(&sim->grid, b);
+    for (int row = 0; row < FIRN_BLOCK_ROWS; row++)
+        if (rows >> row & 1)
+            __builtin_prefetch(velocity + row * FIRN_ROW_FLOATS, 1);
+}
+
+firn_node_limits firn_grid_update(firn_sim *sim, float dt)
+{
+    firn_node_limits *limits = sim->node_limits.data;
+    float notable = notable_mass(sim);
+    size_t count = sim->grid.node_block_count;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++) {
+        limits[b] = (firn_node_limits){0.0f, true};
+        if (firn_sim_is_idle(sim, b))
+            continue;
+        prefetch_rows(sim, b + AHEAD);
+        uint32_t rows = rows_with_mass(sim, b);
+        if (rows == 0 && !firn_sim_is_implicit(sim))
+            continue;
+        accelerate_block(sim, b, rows, dt);
+        collide_block(sim, b, rows);
+        hold_block(sim, b);
+        limits[b] = measure_block(sim, b, rows, notable);
+    }
+    return all_limits(sim);
+}
+
+firn_node_limits firn_grid_collide(firn_sim *sim)
+{
+    firn_node_limits *limits = sim->node_limits.data;
+    float notable = notable_mass(sim);
+    size_t count = sim->grid.node_block_count;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++) {
+        uint32_t rows = rows_with_mass(sim, b);
+        collide_block(sim, b, rows);
+        hold_block(sim, b);
+        limits[b] = measure_block(sim, b, rows, notable);
+    }
+    return all_limits(sim);
+}

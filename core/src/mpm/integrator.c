@@ -1,0 +1,85 @@
+/// integrator = auto: explicit or semi-implicit, whichever should be cheaper for what the particles
+/// do now, method.md (25). The estimate looks at the state alone, never at a clock: any machine,
+/// any number of threads and a resumed run choose alike.
+#include "sim_state.h"
+
+#include <math.h>
+
+/// Cost in ns per particle, measured in the middle of an response; only the ratios count.
+typedef struct step_cost {
+    double plain;     // an explicit substep
+    double split;     // an implicit substep without its iterations
+    double iteration; // one product with the Hessian and the sweeps around it
+} step_cost;
+
+static const step_cost costs[2][2] = {
+    [FIRN_KERNEL_QUADRATIC] =
+        {[FIRN_TRANSFER_APIC] = {54.0, 128.0, 30.0}, [FIRN_TRANSFER_FLIP] = {67.0, 132.0, 32.0}},
+    [FIRN_KERNEL_CUBIC] =
+        {[FIRN_TRANSFER_APIC] = {69.0, 179.0, 48.0}, [FIRN_TRANSFER_FLIP] = {105.0, 185.0, 53.0}},
+};
+
+// Iterations grow with the cells that waves cross in the substep: little with the fastest, much
+// with those in most of the snow, for spots that are harder than the rest cost less.
+#define ITERATIONS_LEAST 1.0
+#define ITERATIONS_PER_FAST_CELL 0.5
+#define ITERATIONS_PER_MEAN_CELL 2.2
+
+enum { CLUSTER = 64 }; // particles that lie together and count as one
+
+/// What the estimate wants to know of the particles.
+typedef struct snow_state {
+    double speed;                // m/s, of the fastest
+    double fast_wave, mean_wave; // m/s
+} snow_state;
+
+static snow_state measure_all(const firn_sim *sim)
+{
+    firn_pass pass = firn_sim_pass(sim, 0.0f);
+    size_t count = sim->particles.count;
+    double speed2 = 0.0, fast2 = 0.0, sum = 0.0, clusters = 0.0;
+    for (size_t begin = 0; begin < count; begin += CLUSTER) {
+        size_t end = count - begin < CLUSTER ? count : begin + CLUSTER;
+        firn_block cluster = {.begin = (uint32_t)begin, .end = (uint32_t)end};
+        firn_block_limits limits;
+        sim->kernels->measure(&pass, &cluster, &limits);
+        speed2 = fmax(speed2, (double)limits.speed2);
+        fast2 = fmax(fast2, (double)limits.wave2);
+        sum += sqrt((double)limits.wave2);
+        clusters += 1.0;
+    }
+    return (snow_state){sqrt(speed2), sqrt(fast2), clusters > 0.0 ? sum / clusters : 0.0};
+}
+
+// Sets the costs of a simulated second, us per particle, and chooses.
+static void estimate(firn_sim *sim)
+{
+    const firn_sim_def *def = &sim->def;
+    const step_cost *cost = &costs[def->kernel][def->transfer];
+    snow_state snow = measure_all(sim);
+    double h = def->cell_size;
+    double speed = snow.speed + (double)firn_colliders_max_speed(&sim->colliders, sim->time,
+                                                                 sim->time + (double)def->dt_max);
+    // No step crosses more than dt_max, however slow the snow.
+    double dt = fmin((double)def->dt_max, (double)def->cfl * h / fmax(speed, 1e-9));
+    double dt_explicit = fmin(dt, (double)def->wave_cfl * h / fmax(snow.fast_wave, 1e-9));
+    double iterations = ITERATIONS_LEAST + dt / h *
+                                               (ITERATIONS_PER_FAST_CELL * snow.fast_wave +
+                                                ITERATIONS_PER_MEAN_CELL * snow.mean_wave);
+    firn_step_stats *stats = &sim->stats;
+    stats->explicit_cost = 1e-3 * cost->plain / dt_explicit;
+    stats->implicit_cost = 1e-3 * (cost->split + iterations * cost->iteration) / dt;
+    sim->implicit = stats->implicit_cost < stats->explicit_cost;
+}
+
+void firn_sim_choose_integrator(firn_sim *sim)
+{
+    const firn_sim_def *def = &sim->def;
+    if (def->integrator == FIRN_INTEGRATOR_AUTO)
+        estimate(sim);
+    // Fields of the grid are claimed by the sort that every call begins with.
+    int fields = sim->implicit                         ? FIRN_NODE_FIELD_COUNT
+                 : def->transfer == FIRN_TRANSFER_FLIP ? FIRN_NODE_NEXT_OLD + 1
+                                                       : FIRN_NODE_NEXT + 1;
+    sim->grid.field_count = fields;
+}

@@ -1,0 +1,118 @@
+/// The work on one block of particles, compiled once per instruction set and chosen at run time.
+#ifndef FIRN_KERNELS_H
+#define FIRN_KERNELS_H
+
+#include "contact/colliders.h"
+#include "grid.h"
+#include "particles/particles.h"
+
+enum { FIRN_MATERIAL_LIMIT = 256, FIRN_CACHE_CHANNELS = 8 };
+
+/// Cells from the middle of a block to the farthest point a particle of it can be at.
+#define FIRN_BLOCK_REACH 5.2f
+
+/// Constitutive parameters as columns, indexed by a particle's material.
+typedef struct firn_materials {
+    int count;
+    float mu[FIRN_MATERIAL_LIMIT];     // Pa
+    float lambda[FIRN_MATERIAL_LIMIT]; // Pa
+    float hardening[FIRN_MATERIAL_LIMIT];
+    float compression[FIRN_MATERIAL_LIMIT]; // theta_c
+    float stretch[FIRN_MATERIAL_LIMIT];     // theta_s
+    float jp_min[FIRN_MATERIAL_LIMIT];
+    float jp_max[FIRN_MATERIAL_LIMIT];
+    float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
+    float damping[FIRN_MATERIAL_LIMIT]; // s
+} firn_materials;
+
+/// In a list of clearances: a collider is near.
+#define FIRN_NO_CLEARANCE (-1.0f)
+
+/// How the particles and the grid speak with each other in this substep.
+typedef enum firn_scheme {
+    FIRN_SCHEME_APIC,       // momentum and stress impulse together
+    FIRN_SCHEME_APIC_SPLIT, // forces apart, as the implicit solve needs them
+    FIRN_SCHEME_FLIP,       // forces apart, velocities before and after
+} firn_scheme;
+
+typedef struct firn_pass {
+    const firn_grid *grid;
+    const firn_particles *particles;
+    const firn_materials *materials;
+    const firn_colliders *colliders;
+    firn_scheme scheme;
+    float dt;             // s
+    float surface_travel; // m, that any collider's surface goes in this substep at most
+    float surface_total;  // m, the same since all was looked at anew, to the end of this substep
+    float
+        *block_clearance; // m, the total up to which a block has no collider near it; 0: not known
+    float *group_clearance; // m, that a group and the surfaces may go before another look is due
+    float flip_share;       // of FLIP in the new velocity, for this dt
+    float *
+        cache[FIRN_CACHE_CHANNELS]; // strain and V0 mu, V0 lambda of each particle, for the Hessian
+    firn_node_field velocity, old; // where the particles' momentum and force go, and come back from
+    firn_node_field input, output; // of the Hessian product
+} firn_pass;
+
+/// Stands for the J_P of no particle, above all others.
+#define FIRN_NO_JP 1e30f
+
+/// Sums over the particles of a block at the start of a substep.
+typedef struct firn_block_sums {
+    double mass;      // kg
+    double moment[3]; // kg m
+    double kinetic;   // J
+    double elastic;   // J
+    double jp;
+    float jp_min;
+} firn_block_sums;
+
+/// Extremes over the particles of a block at the end of a substep.
+typedef struct firn_block_limits {
+    float speed2;    // (m/s)^2
+    float wave2;     // (m/s)^2, of the stiffest particle
+    float low, high; // cells, of the positions past the low and the high end of the block's reach
+} firn_block_limits;
+
+/// following is the block that comes next, or the same again: its particles are fetched while the
+/// last ones of this block are at work.
+typedef struct firn_kernels {
+    const char *isa;
+    int lanes;
+    bool (*supported)(void);
+    /// Adds mass, momentum and force of a block's particles to the nodes; blocks of one color may
+    /// run at the same time.
+    void (*to_grid)(const firn_pass *pass, const firn_block *block, const firn_block *following,
+                    firn_block_sums *sums);
+    /// Moves a block's particles with the new node velocities, method.md (11)-(16).
+    void (*to_particles)(const firn_pass *pass, const firn_block *block,
+                         const firn_block *following, firn_block_limits *limits);
+    /// to_particles, and to_grid of the next substep while the particles are at hand. Where
+    /// positions past the reach of the block come out, the grid has not received all and must not
+    /// be used.
+    void (*cycle)(const firn_pass *pass, const firn_pass *next, const firn_block *block,
+                  const firn_block *following, firn_block_limits *limits, firn_block_sums *sums);
+    /// Finds the affine velocities that cycle left out, to the last bit, from the node velocities
+    /// that it read.
+    void (*recover)(const firn_pass *pass, const firn_block *block);
+    /// The limits without moving anything.
+    void (*measure)(const firn_pass *pass, const firn_block *block, firn_block_limits *limits);
+    /// Finds the volume of particles that have none from the mass on the nodes, method.md (23).
+    void (*find_volumes)(const firn_pass *pass, const firn_block *block);
+    /// Fills the cache for the Hessian product.
+    void (*prepare_hessian)(const firn_pass *pass, const firn_block *block);
+    /// Adds the product of the stress Hessian with the input field to the output field.
+    void (*apply_hessian)(const firn_pass *pass, const firn_block *block);
+    /// Adds the diagonal of the stress Hessian, as for snow without strain, to the output field.
+    void (*diagonal_hessian)(const firn_pass *pass, const firn_block *block);
+    /// Computes as fast as it can for some milliseconds; the number of floating-point operations.
+    double (*exercise)(void);
+} firn_kernels;
+
+/// The best table for this machine, or the one named by wanted; NULL when that cannot run here.
+const firn_kernels *firn_kernels_choose(const char *wanted);
+
+/// Table number index, NULL past the last; for tests and benchmarks.
+const firn_kernels *firn_kernels_at(int index);
+
+#endif

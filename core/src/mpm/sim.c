@@ -1,0 +1,376 @@
+#include "firn/sim.h"
+
+#include "base/threads.h"
+#include "firn/defs.h"
+#include "sim_defs.h"
+#include "sim_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *firn_stage_name(int stage)
+{
+    static const char *const names[] = {
+        [FIRN_STAGE_SORT] = "sort",   [FIRN_STAGE_P2G] = "p2g",     [FIRN_STAGE_GRID] = "grid",
+        [FIRN_STAGE_SOLVE] = "solve", [FIRN_STAGE_G2P] = "g2p",     [FIRN_STAGE_CYCLE] = "g2p2g",
+        [FIRN_STAGE_EMIT] = "emit",   [FIRN_STAGE_OTHER] = "other",
+    };
+    return stage >= 0 && (size_t)stage < FIRN_COUNT(names) ? names[stage] : NULL;
+}
+
+// Row `to` becomes the snow of row `from` that tears earlier.
+static void put_bond(firn_materials *m, int to, const firn_bond *bond)
+{
+    float *const columns[] = {m->mu,     m->lambda, m->hardening, m->compression, m->stretch,
+                              m->jp_min, m->jp_max, m->density,   m->damping};
+    for (size_t i = 0; i < FIRN_COUNT(columns); i++)
+        columns[i][to] = columns[i][bond->of];
+    m->stretch[to] *= bond->stretch;
+}
+
+firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
+                                  firn_error *error)
+{
+    firn_materials *materials = &sim->materials;
+    FIRN_TRY(
+        firn_def_check(def->cookie, sizeof *def, firn_material_params(), def, "material", error));
+    if (def->jp_min > def->jp_max)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.jp_min is above material.jp_max; swap them");
+    float e = def->young_modulus, nu = def->poisson_ratio;
+    materials->mu[index] = e / (2.0f * (1.0f + nu));
+    materials->lambda[index] = e * nu / ((1.0f + nu) * (1.0f - 2.0f * nu));
+    materials->hardening[index] = def->hardening;
+    materials->compression[index] = def->critical_compression;
+    materials->stretch[index] = def->critical_stretch;
+    materials->jp_min[index] = def->jp_min;
+    materials->jp_max[index] = def->jp_max;
+    materials->density[index] = def->density;
+    materials->damping[index] = def->damping;
+    for (int i = 0; i < materials->count; i++)
+        if (sim->bonds[i].stretch > 0.0f && sim->bonds[i].of == index)
+            put_bond(materials, i, &sim->bonds[i]);
+    return FIRN_OK;
+}
+
+static firn_result check_domain(const firn_sim_def *def, firn_error *error)
+{
+    float reach = 0.0f;
+    const firn_vec3 corners[2] = {def->domain_lower, def->domain_upper};
+    for (int i = 0; i < 2; i++)
+        reach = fmaxf(reach,
+                      fmaxf(fabsf(corners[i].x), fmaxf(fabsf(corners[i].y), fabsf(corners[i].z))));
+    float limit = def->cell_size * FIRN_BLOCK_EDGE * (float)(FIRN_COORD_LIMIT - 8);
+    if (reach <= limit)
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_ARGUMENT,
+                     "the domain reaches %g m from the origin, but cells of %g m can be counted "
+                     "only to %g m; shrink solver.domain_lower and solver.domain_upper or enlarge "
+                     "solver.cell_size",
+                     (double)reach, (double)def->cell_size, (double)limit);
+}
+
+firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error *error)
+{
+    *out = NULL;
+    FIRN_TRY(firn_sim_def_check(def, error));
+    FIRN_TRY(check_domain(def, error));
+    const char *isa = getenv("FIRN_ISA");
+    const firn_kernels *kernels = firn_kernels_choose(isa);
+    if (kernels == NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "FIRN_ISA is '%s', which this machine cannot run; leave it unset, or use "
+                         "scalar, baseline, avx2 or avx512",
+                         isa);
+    firn_sim *sim = firn_alloc_zero(sizeof *sim);
+    if (sim == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a simulation");
+    sim->def = *def;
+    sim->kernels = kernels;
+    sim->thread_count = firn_thread_count(def->thread_count);
+    sim->budget.limit = (size_t)(1e6 * def->memory_limit);
+    sim->budget.used = sizeof *sim;
+    sim->particles.budget = &sim->budget;
+    sim->particles.channel_count = firn_sim_is_apic(sim) ? FIRN_CHANNEL_MAX : FIRN_C;
+    sim->grid.budget = &sim->budget;
+    sim->grid.cell_size = def->cell_size;
+    sim->grid.order = def->kernel == FIRN_KERNEL_QUADRATIC ? 3 : 4;
+    sim->implicit = def->integrator == FIRN_INTEGRATOR_IMPLICIT;
+    firn_sim_choose_integrator(sim);
+    sim->colliders.budget = &sim->budget;
+    sim->emission.seeds.budget = &sim->budget;
+    firn_material_def reference = firn_material_def_default();
+    firn_sim_put_material(sim, 0, &reference, NULL);
+    sim->materials.count = 1;
+    sim->stats.mean_jp = sim->stats.min_jp = 1.0;
+    *out = sim;
+    return FIRN_OK;
+}
+
+void firn_sim_destroy(firn_sim *sim)
+{
+    if (sim == NULL)
+        return;
+    firn_source *sources = sim->emission.sources.data;
+    for (int i = 0; i < sim->emission.source_count; i++)
+        if (sources[i].alive)
+            firn_source_close(&sources[i]);
+    firn_particles_free(&sim->particles);
+    firn_sequence_free(&sim->sequence, &sim->budget);
+    firn_grid_free(&sim->grid);
+    firn_colliders_free(&sim->colliders);
+    firn_seeds_free(&sim->emission.seeds);
+    firn_array *arrays[] = {&sim->emission.new_keys,
+                            &sim->emission.sources,
+                            &sim->sums,
+                            &sim->limits,
+                            &sim->node_limits,
+                            &sim->clearance.block,
+                            &sim->clearance.group,
+                            &sim->clearance.node,
+                            &sim->clearance.open_nodes,
+                            &sim->solve.blocks,
+                            &sim->rest.asleep,
+                            &sim->rest.awake,
+                            &sim->rest.idle,
+                            &sim->rest.held,
+                            &sim->snapshot.material,
+                            &sim->snapshot.new_keys,
+                            &sim->snapshot.blocks,
+                            &sim->snapshot.sources};
+    for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
+        firn_array_free(&sim->budget, arrays[i]);
+    for (int c = 0; c < FIRN_CACHE_OWN; c++)
+        firn_array_free(&sim->budget, &sim->solve.cache[c]);
+    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
+        firn_array_free(&sim->budget, &sim->snapshot.channel[c]);
+    FIRN_ASSERT(sim->budget.used == sizeof *sim);
+    firn_free(sim);
+}
+
+static firn_result check_material_count(const firn_sim *sim, firn_error *error)
+{
+    if (sim->materials.count < FIRN_MATERIAL_LIMIT)
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_ARGUMENT,
+                     "a simulation holds at most %d materials, each kind of bonds between chunks "
+                     "counted as one; use per-particle stiffness and density for finer variation",
+                     FIRN_MATERIAL_LIMIT);
+}
+
+firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def, firn_material_id *id,
+                                  firn_error *error)
+{
+    FIRN_TRY(check_material_count(sim, error));
+    int index = sim->materials.count;
+    FIRN_TRY(firn_sim_put_material(sim, index, def, error));
+    sim->bonds[index] = (firn_bond){0};
+    sim->materials.count++;
+    if (id != NULL)
+        *id = (firn_material_id){(uint32_t)index + 1, 1};
+    return FIRN_OK;
+}
+
+static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *key)
+{
+    double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
+    const double x[3] = {position.x, position.y, position.z};
+    int32_t block[3];
+    for (int axis = 0; axis < 3; axis++) {
+        double cells = x[axis] / h - shift;
+        // Far beyond the domain the number only has to be harmless: the sort removes the particle.
+        block[axis] = (int32_t)fmin(fmax(floor(0.25 * cells), -1e6), 1e6);
+        float u = (float)(cells - 4.0 * block[axis]);
+        // Just below the end of a block it may round to the beginning of the next.
+        if (u == 4.0f) {
+            block[axis]++;
+            u = 0.0f;
+        }
+        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = u;
+    }
+    *key = firn_block_key((firn_coord){block[0], block[1], block[2]});
+}
+
+// Particle number i behind the last: at rest in itself, where the seed is.
+static void append_seed(const firn_sim *sim, const firn_seeds *seeds, size_t i, uint64_t *key)
+{
+    const firn_particles *particles = &sim->particles;
+    size_t p = particles->count + i;
+    for (int c = FIRN_F; c < particles->channel_count; c++)
+        firn_channel_of(particles, c)[p] = 0.0f;
+    place(sim, ((const firn_vec3 *)seeds->position.data)[i], p, key);
+    firn_vec3 velocity = ((const firn_vec3 *)seeds->velocity.data)[i];
+    const float v[3] = {velocity.x, velocity.y, velocity.z};
+    for (int axis = 0; axis < 3; axis++) {
+        firn_channel_of(particles, FIRN_V + axis)[p] = v[axis];
+        firn_channel_of(particles, FIRN_F + 4 * axis)[p] = 1.0f;
+    }
+    bool from_grid = sim->def.volume == FIRN_VOLUME_GRID;
+    firn_channel_of(particles, FIRN_JP)[p] = ((const float *)seeds->jp.data)[i];
+    firn_channel_of(particles, FIRN_MASS)[p] = ((const float *)seeds->mass.data)[i];
+    firn_channel_of(particles, FIRN_VOLUME)[p] =
+        from_grid ? 0.0f : ((const float *)seeds->volume.data)[i];
+    firn_channel_of(particles, FIRN_STIFFNESS)[p] = ((const float *)seeds->stiffness.data)[i];
+}
+
+// Finds the material between the chunks of a source, or adds it.
+static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *error)
+{
+    const firn_bond bond = {source->def.chunk_bond, source->material};
+    source->bond = source->material;
+    if (source->def.chunk_size == 0.0f)
+        return FIRN_OK;
+    int index = 0;
+    while (index < sim->materials.count &&
+           (sim->bonds[index].stretch != bond.stretch || sim->bonds[index].of != bond.of))
+        index++;
+    if (index == sim->materials.count) {
+        FIRN_TRY(check_material_count(sim, error));
+        sim->bonds[index] = bond;
+        put_bond(&sim->materials, index, &bond);
+        sim->materials.count++;
+    }
+    source->bond = (uint8_t)index;
+    return FIRN_OK;
+}
+
+static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_error *error)
+{
+    const firn_seeds *seeds = &sim->emission.seeds;
+    firn_particles *particles = &sim->particles;
+    size_t waiting = particles->count - sim->order.sorted_count;
+    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
+    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
+                                sizeof(uint64_t), error));
+    bool missing = false;
+#pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
+    for (size_t i = 0; i < seeds->count; i++) {
+        append_seed(sim, seeds, i, (uint64_t *)sim->emission.new_keys.data + waiting + i);
+        size_t p = particles->count + i;
+        ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
+        ((uint8_t *)particles->material.data)[p] =
+            ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->material;
+        missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
+    }
+    sim->volumes_missing |= missing;
+    particles->next_id += (uint32_t)seeds->count;
+    particles->count += seeds->count;
+    sim->order.must_sort |= seeds->count > 0;
+    return FIRN_OK;
+}
+
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
+{
+    float g = firn_length(sim->def.gravity);
+    firn_seeding seeding = {
+        .cell_size = sim->def.cell_size,
+        .density = sim->materials.density[source->material],
+        .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
+        .thread_count = sim->thread_count,
+    };
+    firn_source before = *source;
+    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, &sim->emission.seeds, error));
+    firn_result result = append_seeds(sim, source, error);
+    if (result != FIRN_OK)
+        *source = before;
+    firn_seeds_clear(&sim->emission.seeds);
+    return result;
+}
+
+firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_source_id *id,
+                                firn_error *error)
+{
+    FIRN_TRY(firn_source_check(def, error));
+    bool stale = def->material.index1 > 0 && def->material.generation != 1;
+    if (stale || def->material.index1 > (uint32_t)sim->materials.count)
+        return firn_fail(error, FIRN_ERR_STALE,
+                         "the source names material %u, but the simulation has %d; add the "
+                         "material first",
+                         def->material.index1, sim->materials.count);
+    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.sources,
+                                (size_t)sim->emission.source_count + 1, sizeof(firn_source),
+                                error));
+    firn_source source;
+    FIRN_TRY(firn_source_open(&source, def, sim->time, error));
+    source.generation = 1;
+    source.material = (uint8_t)(def->material.index1 > 0 ? def->material.index1 - 1 : 0);
+    source.alive = true;
+    const int material_count = sim->materials.count;
+    firn_result result = find_bond(sim, &source, error);
+    if (result == FIRN_OK)
+        result = firn_sim_emit(sim, &source, error);
+    if (result != FIRN_OK) {
+        sim->materials.count = material_count;
+        firn_source_close(&source);
+        return result;
+    }
+    ((firn_source *)sim->emission.sources.data)[sim->emission.source_count++] = source;
+    if (id != NULL)
+        *id = (firn_source_id){(uint32_t)sim->emission.source_count, source.generation};
+    return FIRN_OK;
+}
+
+firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error *error)
+{
+    firn_source *sources = sim->emission.sources.data;
+    if (id.index1 == 0 || id.index1 > (uint32_t)sim->emission.source_count ||
+        !sources[id.index1 - 1].alive || sources[id.index1 - 1].generation != id.generation)
+        return firn_fail(error, FIRN_ERR_STALE, "the source id names no source of this simulation");
+    firn_source_close(&sources[id.index1 - 1]);
+    sources[id.index1 - 1].alive = false;
+    return FIRN_OK;
+}
+
+firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, firn_collider_id *id,
+                                  firn_error *error)
+{
+    FIRN_TRY(firn_colliders_add(&sim->colliders, def, id, error));
+    sim->rest.disturbed = true;
+    return FIRN_OK;
+}
+
+firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_error *error)
+{
+    FIRN_TRY(firn_colliders_remove(&sim->colliders, id, error));
+    sim->rest.disturbed = true;
+    return FIRN_OK;
+}
+
+firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id, const firn_pose_key *keys,
+                                   int count, firn_error *error)
+{
+    FIRN_TRY(firn_colliders_move(&sim->colliders, id, keys, count, error));
+    sim->rest.disturbed |= sim->colliders.jumped;
+    sim->colliders.jumped = false;
+    return FIRN_OK;
+}
+
+firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,
+                                     const firn_surface_key *from, const firn_surface_key *to,
+                                     firn_error *error)
+{
+    return firn_colliders_deform(&sim->colliders, id, from, to, error);
+}
+
+void firn_sim_set_progress(firn_sim *sim, firn_progress *progress, void *user)
+{
+    sim->progress = progress;
+    sim->progress_user = user;
+}
+
+double firn_sim_time(const firn_sim *sim) { return sim->time; }
+
+firn_step_stats firn_sim_stats(const firn_sim *sim) { return sim->stats; }
+
+const char *firn_sim_isa(const firn_sim *sim) { return sim->kernels->isa; }
+
+double firn_sim_peak(const firn_sim *sim)
+{
+    double best = 0.0;
+    for (int round = 0; round < 5; round++) {
+        double start = firn_seconds(), flops = sim->kernels->exercise();
+        best = fmax(best, 1e-9 * flops / (firn_seconds() - start));
+    }
+    return best;
+}

@@ -1,0 +1,227 @@
+/// What a simulation is made of.
+#ifndef FIRN_SIM_STATE_H
+#define FIRN_SIM_STATE_H
+
+#include "base/memory.h"
+#include "contact/colliders.h"
+#include "grid.h"
+#include "kernels.h"
+#include "particles/particles.h"
+#include "seeding/seeding.h"
+#include "sequence.h"
+
+#include "firn/sim.h"
+
+/// Channels of the Hessian's cache that have memory of their own. The others lie in scratch arrays
+/// that only sorting uses, one float for each particle: the sort is over when the solve begins.
+enum { FIRN_CACHE_OWN = FIRN_CACHE_CHANNELS - 3 };
+
+/// Wall time is counted per stage.
+typedef enum firn_stage {
+    FIRN_STAGE_SORT,
+    FIRN_STAGE_P2G,
+    FIRN_STAGE_GRID,
+    FIRN_STAGE_SOLVE,
+    FIRN_STAGE_G2P,
+    FIRN_STAGE_CYCLE,
+    FIRN_STAGE_EMIT,
+    FIRN_STAGE_OTHER,
+    FIRN_STAGE_END,
+} firn_stage;
+
+/// What a retry goes back to.
+typedef struct firn_snapshot {
+    firn_array channel[FIRN_CHANNEL_MAX];
+    firn_array material, new_keys, blocks, sources;
+    size_t count, sorted_count, block_count;
+    bool volumes_missing;
+    uint32_t next_id;
+    int64_t substep;
+    double time;
+    uint64_t acting_colliders;
+    bool disturbed;
+} firn_snapshot;
+
+/// Extremes over the nodes after an update.
+typedef struct firn_node_limits {
+    float speed2; // (m/s)^2, of nodes that carry a share of a particle worth noting
+    bool finite;
+} firn_node_limits;
+
+/// The snow between chunks is a material that differs from another in one number.
+typedef struct firn_bond {
+    float stretch; // factor on critical_stretch; 0: the material is not of this kind
+    uint8_t of;    // index of the material of the chunks
+} firn_bond;
+
+/// What the end of a substep knows of the next one.
+typedef struct firn_foresight {
+    double dt;            // s, of the substep that the grid has been filled for in advance; 0: none
+    bool affine_left_out; // by the last cycle; firn_transfer_recover finds it
+    firn_node_field affine_field; // the velocities that it follows from
+    firn_block_limits extremes;   // of all particles now
+    double stay;                  // s, that all remain in reach of their blocks at this speed
+} firn_foresight;
+
+/// What is known of the distance to colliders, clearance.c.
+typedef struct firn_clearance {
+    firn_array block, group; // float, see firn_pass
+    firn_array node;         // float of each node block, like block
+    firn_array open_nodes;   // uint64 of each node block: nodes out of all still colliders
+    bool known;
+    uint64_t colliders;                  // that it knows of, a bit for each
+    float surface_travel, surface_total; // m, see firn_pass
+} firn_clearance;
+
+/// Who sleeps, sleep.c.
+typedef struct firn_rest {
+    firn_array asleep;         // uint8 of each block: it takes no part in the substep
+    firn_array awake;          // uint8 of each node block: a block there is not at rest
+    firn_array idle;           // uint8 of each node block: only blocks that sleep touch it
+    firn_array held;           // uint64 of each node block: its nodes that sleeping blocks touch
+    size_t asleep_count;       // particles
+    uint64_t acting_colliders; // in the last substep, a bit for each
+    bool disturbed;            // something else is different now: all snow wakes
+} firn_rest;
+
+/// What the implicit step keeps, implicit.c.
+typedef struct firn_solver {
+    firn_array blocks;                // of each node block, what the solve knows of it
+    firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
+    bool warm;                        // FIRN_NODE_CHANGE holds the last solve
+} firn_solver;
+
+/// Where new particles come from.
+typedef struct firn_emission {
+    firn_array sources; // firn_source
+    int source_count;
+    firn_seeds seeds;    // scratch
+    firn_array new_keys; // uint64, block of each particle that waits for the next sort
+} firn_emission;
+
+/// How far the order of the particles can be trusted.
+typedef struct firn_order {
+    size_t sorted_count; // particles that are in blocks; the others are new
+    bool must_sort;
+    int since_sort; // substeps
+} firn_order;
+
+struct firn_sim {
+    firn_sim_def def;
+    firn_budget budget;
+    int thread_count;
+    const firn_kernels *kernels;
+    bool implicit; // the step at work, as set or as chosen
+
+    firn_particles particles;
+    bool volumes_missing;
+    firn_grid grid;
+    firn_sequence sequence; // of its blocks
+    firn_materials materials;
+    firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are the bonds of another
+    firn_colliders colliders;
+
+    firn_emission emission;
+    firn_order order;
+    firn_foresight foresight;
+    firn_clearance clearance;
+    firn_rest rest;
+    firn_solver solve;
+    firn_array sums, limits; // firn_block_sums, firn_block_limits of each block
+    firn_array node_limits;  // firn_node_limits of each node block
+
+    double time; // s
+    int64_t substep;
+    firn_snapshot snapshot;
+    firn_step_stats stats;
+    firn_progress *progress;
+    void *progress_user;
+};
+
+static inline bool firn_sim_is_implicit(const firn_sim *sim) { return sim->implicit; }
+
+static inline bool firn_sim_is_apic(const firn_sim *sim)
+{
+    return sim->def.transfer == FIRN_TRANSFER_APIC;
+}
+
+static inline bool firn_sim_may_sleep(const firn_sim *sim) { return sim->def.sleep_speed > 0.0f; }
+
+/// True when block b takes no part. In the substep that follows a sort every block gives its share
+/// to the grid, where nodes that are held ignore it: its sums are wanted for the statistics.
+static inline bool firn_sim_sleeps(const firn_sim *sim, size_t b)
+{
+    return sim->rest.asleep_count > 0 && ((const uint8_t *)sim->rest.asleep.data)[b] != 0;
+}
+
+/// True when nothing in node block b matters in this substep. The implicit solve runs over all.
+static inline bool firn_sim_is_idle(const firn_sim *sim, size_t b)
+{
+    return sim->rest.asleep_count > 0 && sim->order.since_sort > 0 && !firn_sim_is_implicit(sim) &&
+           ((const uint8_t *)sim->rest.idle.data)[b] != 0;
+}
+
+/// What the kernels need to know for a substep of length dt.
+firn_pass firn_sim_pass(const firn_sim *sim, float dt);
+
+/// integrator.c: the step for a call, from the state of the particles alone.
+void firn_sim_choose_integrator(firn_sim *sim);
+
+/// transfer.c: the kernels over all blocks. None of these can fail.
+void firn_transfer_to_grid(firn_sim *sim, float dt);
+void firn_transfer_to_particles(firn_sim *sim, float dt);
+/// firn_transfer_to_particles, and at once firn_transfer_to_grid of a next explicit substep of
+/// next_dt, which firn_transfer_take_ahead puts in place: a third less memory to read and write.
+void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt);
+void firn_transfer_take_ahead(firn_sim *sim);
+/// A cycle has no use for the affine velocities that it finds, and does not write them. Before
+/// anyone reads or sorts them, or particles fall asleep, they are found again.
+void firn_transfer_recover(const firn_sim *sim);
+void firn_transfer_measure(firn_sim *sim);
+void firn_transfer_find_volumes(firn_sim *sim);
+void firn_transfer_prepare_hessian(firn_sim *sim, float dt);
+void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
+                                 firn_node_field output);
+
+/// clearance.c: claims memory; voids all that is known; prepares the colliders for the substep of
+/// dt.
+firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error);
+void firn_clearance_forget(firn_sim *sim);
+void firn_clearance_prepare(firn_sim *sim, float dt);
+
+/// grid_update.c: forces and gravity become velocities, colliders are met, method.md (8) and (15).
+firn_node_limits firn_grid_update(firn_sim *sim, float dt);
+/// The grid pass of the collisions alone, over velocities that a solve has changed.
+firn_node_limits firn_grid_collide(firn_sim *sim);
+
+/// implicit.c: solves (9) for the velocities that firn_grid_update has left as right-hand side.
+typedef struct firn_solve {
+    int iterations;
+    double residual; // m/s, root mean square over the mass
+    bool converged;
+} firn_solve;
+firn_solve firn_implicit_solve(firn_sim *sim, float dt);
+/// Claims the memory of the solve.
+firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error);
+/// Carries the warm start over to the blocks of a new sort.
+firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
+
+/// sleep.c: claims memory; finds out who sleeps, after a sort; looks for the waking and the resting
+/// at the end of a substep.
+firn_result firn_sleep_reserve(firn_sim *sim, firn_error *error);
+void firn_sleep_arrange(firn_sim *sim);
+void firn_sleep_update(firn_sim *sim, float dt);
+
+/// sim.c: checks a material and puts it at an index.
+firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
+                                  firn_error *error);
+
+/// sim.c: turns what a source emits into particles that wait for the next sort.
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
+
+/// step.c: bounds of positions in block coordinates, for sorting.
+firn_result firn_sim_sort(firn_sim *sim, firn_error *error);
+/// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
+firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);
+
+#endif

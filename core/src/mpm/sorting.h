@@ -1,0 +1,65 @@
+/// What the parts of a sort share: sort.c orders the particles, sort_ways.c tells where they go.
+#ifndef FIRN_SORTING_H
+#define FIRN_SORTING_H
+
+#include "grid.h"
+
+#include <math.h>
+
+enum {
+    FIRN_MOVE_STAY = 13,            // the way to the own block
+    FIRN_MOVE_FAR = FIRN_NEIGHBORS, // beyond the blocks around
+    FIRN_MOVE_REMOVED,
+    FIRN_MOVE_GROUPS,
+};
+
+/// Where the groups of a block's particles begin in grid->order_of; behind the last, where it ends.
+typedef struct firn_moves {
+    uint32_t begin[FIRN_MOVE_GROUPS + 1];
+} firn_moves;
+
+/// One call of firn_grid_sort.
+typedef struct firn_sorting {
+    firn_grid *grid;
+    firn_particles *particles;
+    const firn_bounds *bounds;
+    const uint64_t *new_keys;
+    size_t sorted_count;
+    int thread_count;
+    const float *u[3];
+    uint32_t *codes;   // of each particle, see firn_sort_cell
+    firn_array *final; // uint32, the particle that comes to each place
+    firn_moves *moves; // of each present block
+    // New block << 32 | particle, for those that come from elsewhere, in order.
+    const uint64_t *loose;
+    size_t loose_count;
+    firn_array blocks; // the new ones
+    size_t block_count;
+} firn_sorting;
+
+static inline uint32_t firn_group_size(const firn_moves *moves, int group)
+{
+    return moves->begin[group + 1] - moves->begin[group];
+}
+
+/// Particles are sorted by their codes: the way they go and, above that, their cell there.
+enum { FIRN_GROUP_BITS = 8 };
+
+static inline uint32_t firn_sort_cell(uint32_t code) { return code >> FIRN_GROUP_BITS; }
+
+/// Whole blocks below a position in cells. The inner floor keeps a tiny negative number below zero.
+static inline float firn_blocks_below(float u) { return floorf(0.25f * floorf(u)); }
+
+/// Finds the codes of a present block's particles and groups them in grid->order_of.
+void firn_sort_group_block(const firn_sorting *s, size_t b);
+
+/// The code of a particle that is new and has been placed in its block.
+uint32_t firn_sort_new_code(const firn_sorting *s, size_t p);
+
+/// Whether new particle number i is in the world.
+bool firn_sort_keeps_new(const firn_sorting *s, size_t i);
+
+/// The key of the block that a particle of block b goes to, however far that is.
+uint64_t firn_sort_far_key(const firn_sorting *s, size_t b, size_t p);
+
+#endif

@@ -1,0 +1,262 @@
+/// The kernels over all blocks, in parallel. Scatters go in the order of the colors: blocks of one
+/// color share no node, and a node receives its sums in that order, whatever the threads do.
+#include "sim_state.h"
+
+#include <math.h>
+#include <string.h>
+
+firn_pass firn_sim_pass(const firn_sim *sim, float dt)
+{
+    firn_pass pass = {
+        .grid = &sim->grid,
+        .particles = &sim->particles,
+        .materials = &sim->materials,
+        .colliders = &sim->colliders,
+        .scheme = !firn_sim_is_apic(sim)      ? FIRN_SCHEME_FLIP
+                  : firn_sim_is_implicit(sim) ? FIRN_SCHEME_APIC_SPLIT
+                                              : FIRN_SCHEME_APIC,
+        .dt = dt,
+        .velocity = FIRN_NODE_VELOCITY,
+        .old = FIRN_NODE_OLD,
+        // The share is given for a reference step; it compounds like a decay, method.md (14).
+        .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
+    };
+    pass.surface_travel = sim->clearance.surface_travel;
+    pass.surface_total = sim->clearance.surface_total;
+    pass.block_clearance = sim->clearance.block.data;
+    pass.group_clearance = sim->clearance.group.data;
+    for (int c = 0; c < FIRN_CACHE_OWN; c++)
+        pass.cache[c] = sim->solve.cache[c].data;
+    pass.cache[FIRN_CACHE_OWN] = sim->particles.spare;
+    pass.cache[FIRN_CACHE_OWN + 1] = sim->grid.destination.data;
+    pass.cache[FIRN_CACHE_OWN + 2] = sim->grid.order_of.data;
+    return pass;
+}
+
+static void clear_field(firn_sim *sim, firn_node_field field)
+{
+    size_t count = sim->grid.node_block_count;
+#pragma omp parallel for schedule(static) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        if (firn_sim_is_implicit(sim)) // its solve runs over all nodes
+            memset(firn_grid_nodes(&sim->grid, field, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
+        else if (!firn_sim_is_idle(sim, b))
+            firn_grid_clear_rows(&sim->grid, field, b);
+}
+
+static void clear_target(firn_sim *sim, const firn_pass *pass)
+{
+    clear_field(sim, pass->velocity);
+    if (pass->scheme != FIRN_SCHEME_APIC)
+        clear_field(sim, pass->old);
+}
+
+static void add_sums(firn_sim *sim)
+{
+    const firn_block_sums *sums = sim->sums.data;
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
+    firn_step_stats *stats = &sim->stats;
+    stats->kinetic = stats->elastic = stats->potential = 0.0;
+    stats->mean_jp = stats->min_jp = 1.0;
+    if (sim->particles.count == 0)
+        return;
+    stats->min_jp = (double)FIRN_NO_JP;
+    for (size_t b = 0; b < sim->grid.block_count; b++) {
+        const firn_block_sums *s = &sums[b];
+        firn_coord c = blocks[b].coord;
+        stats->kinetic += s->kinetic;
+        stats->elastic += s->elastic;
+        stats->potential -=
+            (double)sim->def.gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
+            (double)sim->def.gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
+            (double)sim->def.gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
+        jp += s->jp;
+        if (s->jp_min < stats->min_jp)
+            stats->min_jp = s->jp_min;
+    }
+    stats->mean_jp = jp / (double)sim->particles.count;
+}
+
+/// What the kernels of one stage need.
+typedef struct stage {
+    const firn_sim *sim;
+    const firn_pass *pass, *next;
+    firn_block_sums *sums;
+    firn_block_limits *limits;
+    void (*scatter)(const firn_pass *, const firn_block *);
+} stage;
+
+static void block_to_grid(const void *user, size_t b, size_t following)
+{
+    const stage *s = user;
+    const firn_block *blocks = firn_grid_blocks(&s->sim->grid);
+    if (s->sim->order.since_sort == 0 || !firn_sim_sleeps(s->sim, b))
+        s->sim->kernels->to_grid(s->pass, &blocks[b], &blocks[following], &s->sums[b]);
+}
+
+// Runs a stage over all blocks, those that share nodes in the order of their colors.
+static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s)
+{
+    firn_sequence_run(&sim->sequence, &sim->grid, sim->thread_count, (firn_sequence_work){run, s});
+}
+
+void firn_transfer_to_grid(firn_sim *sim, float dt)
+{
+    firn_transfer_recover(sim);
+    firn_pass pass = firn_sim_pass(sim, dt);
+    stage s = {.sim = sim, .pass = &pass, .sums = sim->sums.data};
+    clear_target(sim, &pass);
+    sim->foresight.dt = 0.0;
+    run_stage(sim, block_to_grid, &s);
+    add_sums(sim);
+}
+
+static void add_limits(firn_sim *sim)
+{
+    const firn_block_limits *limits = sim->limits.data;
+    firn_block_limits all = {.low = INFINITY, .high = -INFINITY};
+    float stay2 = INFINITY; // in cells per m/s, squared
+    for (size_t b = 0; b < sim->grid.block_count; b++) {
+        float room = limits[b].low < -limits[b].high ? limits[b].low : -limits[b].high;
+        if (room * room < stay2 * limits[b].speed2)
+            stay2 = room * room / limits[b].speed2;
+        all.speed2 = limits[b].speed2 > all.speed2 ? limits[b].speed2 : all.speed2;
+        all.wave2 = limits[b].wave2 > all.wave2 ? limits[b].wave2 : all.wave2;
+        all.low = limits[b].low < all.low ? limits[b].low : all.low;
+        all.high = limits[b].high > all.high ? limits[b].high : all.high;
+    }
+    sim->foresight.extremes = all;
+    sim->foresight.stay = (double)sim->grid.cell_size * sqrt((double)stay2);
+}
+
+void firn_transfer_to_particles(firn_sim *sim, float dt)
+{
+    firn_pass pass = firn_sim_pass(sim, dt);
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    firn_block_limits *limits = sim->limits.data;
+    size_t count = sim->grid.block_count;
+// Threads work far from each other: a thread that fetches ahead must not take lines that another
+// one writes.
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        if (!firn_sim_sleeps(sim, b))
+            sim->kernels->to_particles(&pass, &blocks[b], &blocks[b + 1 < count ? b + 1 : b],
+                                       &limits[b]);
+    sim->foresight.affine_left_out = false;
+    add_limits(sim);
+}
+
+static void block_cycle(const void *user, size_t b, size_t following)
+{
+    const stage *s = user;
+    const firn_block *blocks = firn_grid_blocks(&s->sim->grid);
+    if (!firn_sim_sleeps(s->sim, b))
+        s->sim->kernels->cycle(s->pass, s->next, &blocks[b], &blocks[following], &s->limits[b],
+                               &s->sums[b]);
+}
+
+void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
+{
+    firn_pass pass = firn_sim_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
+    next.velocity = FIRN_NODE_NEXT;
+    next.old = FIRN_NODE_NEXT_OLD;
+    stage s = {sim, &pass, &next, sim->sums.data, sim->limits.data, NULL};
+    clear_target(sim, &next);
+    run_stage(sim, block_cycle, &s);
+    add_limits(sim);
+    sim->foresight.dt = next_dt;
+    sim->foresight.affine_left_out = firn_sim_is_apic(sim);
+    sim->foresight.affine_field = FIRN_NODE_VELOCITY;
+}
+
+void firn_transfer_take_ahead(firn_sim *sim)
+{
+    firn_array *field = sim->grid.field;
+    firn_array velocity = field[FIRN_NODE_VELOCITY], old = field[FIRN_NODE_OLD];
+    field[FIRN_NODE_VELOCITY] = field[FIRN_NODE_NEXT];
+    field[FIRN_NODE_NEXT] = velocity;
+    field[FIRN_NODE_OLD] = field[FIRN_NODE_NEXT_OLD];
+    field[FIRN_NODE_NEXT_OLD] = old;
+    sim->foresight.dt = 0.0;
+    sim->foresight.affine_field = FIRN_NODE_NEXT;
+    add_sums(sim);
+}
+
+void firn_transfer_recover(const firn_sim *sim)
+{
+    if (!sim->foresight.affine_left_out)
+        return;
+    firn_pass pass = firn_sim_pass(sim, 0.0f);
+    pass.velocity = sim->foresight.affine_field;
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    size_t count = sim->grid.block_count;
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        if (!firn_sim_sleeps(sim, b))
+            sim->kernels->recover(&pass, &blocks[b]);
+    ((firn_sim *)sim)->foresight.affine_left_out = false; // what everybody sees is as before
+}
+
+void firn_transfer_measure(firn_sim *sim)
+{
+    firn_pass pass = firn_sim_pass(sim, 0.0f);
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    firn_block_limits *limits = sim->limits.data;
+    size_t count = sim->grid.block_count;
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        sim->kernels->measure(&pass, &blocks[b], &limits[b]);
+    add_limits(sim);
+}
+
+static void for_blocks(firn_sim *sim, const firn_pass *pass,
+                       void (*kernel)(const firn_pass *, const firn_block *))
+{
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    size_t count = sim->grid.block_count;
+#pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        kernel(pass, &blocks[b]);
+}
+
+void firn_transfer_find_volumes(firn_sim *sim)
+{
+    firn_transfer_to_grid(sim, 0.0f);
+    firn_pass pass = firn_sim_pass(sim, 0.0f);
+    for_blocks(sim, &pass, sim->kernels->find_volumes);
+}
+
+static void block_scatter(const void *user, size_t b, size_t following)
+{
+    (void)following;
+    const stage *s = user;
+    if (!firn_sim_sleeps(s->sim, b))
+        s->scatter(s->pass, &firn_grid_blocks(&s->sim->grid)[b]);
+}
+
+// Clears the output field and adds to it from all blocks.
+static void scatter(firn_sim *sim, const firn_pass *pass,
+                    void (*kernel)(const firn_pass *, const firn_block *))
+{
+    stage s = {.sim = sim, .pass = pass, .scatter = kernel};
+    clear_field(sim, pass->output);
+    run_stage(sim, block_scatter, &s);
+}
+
+void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
+{
+    firn_pass pass = firn_sim_pass(sim, dt);
+    for_blocks(sim, &pass, sim->kernels->prepare_hessian);
+    pass.output = FIRN_NODE_DIAGONAL;
+    scatter(sim, &pass, sim->kernels->diagonal_hessian);
+}
+
+void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
+                                 firn_node_field output)
+{
+    firn_pass pass = firn_sim_pass(sim, dt);
+    pass.input = input;
+    pass.output = output;
+    scatter(sim, &pass, sim->kernels->apply_hessian);
+}

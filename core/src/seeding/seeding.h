@@ -1,0 +1,80 @@
+/// Turns sources into particles.
+///
+/// A region is filled with the points of a lattice of cubes, spacing = cell / cbrt(particles per
+/// cell), that is aligned to the world; each point is moved by a random offset that depends on seed
+/// and lattice index alone. A continuous source carries its lattice along with the velocity of the
+/// source: every point that enters the region later becomes a particle, once. All of this is seen
+/// from the region, so that one that moves differs only in the velocity of its lattice.
+#ifndef FIRN_SEEDING_H
+#define FIRN_SEEDING_H
+
+#include "base/memory.h"
+
+#include "firn/source.h"
+
+/// Particle numbers fit 31 bits.
+#define FIRN_SEED_LIMIT 2147483647u
+
+/// New particles as plain arrays, in an order that depends on nothing but the source.
+typedef struct firn_seeds {
+    firn_budget *budget;
+    size_t count;
+    firn_array position;  // firn_vec3, m
+    firn_array velocity;  // firn_vec3, m/s
+    firn_array mass;      // float, kg
+    firn_array volume;    // float, m^3; 0: to be found from the grid density
+    firn_array stiffness; // float, factor on Young's modulus
+    firn_array jp;        // float, plastic volume ratio
+    firn_array bond;      // uint8, 1: between two chunks
+} firn_seeds;
+
+/// A source and how far its emission has come. Arrays of points in def are owned copies.
+typedef struct firn_source {
+    firn_source_def def;
+    uint32_t generation;
+    uint8_t material; // index of def.material
+    uint8_t bond;     // index of the material between its chunks
+    bool alive;
+    bool started;    // the first filling is done
+    double begun;    // s, simulated time of the first filling: def.start, or later if added later
+    double emitted;  // s, simulated time up to which the emission is complete
+    double moved;    // s, simulated time at which the region was at def.travel
+    double shift[3]; // m, that the lattice had traveled at `begun`, as seen from the region
+    struct firn_seed_volume *volume; // owned, of a level set, else NULL
+} firn_source;
+
+/// What a source needs to know of its simulation.
+typedef struct firn_seeding {
+    float cell_size; // m
+    float density;   // kg/m^3, of the source's material
+    firn_vec3 up;    // unit, against gravity; zero without gravity
+    int thread_count;
+} firn_seeding;
+
+/// Refuses a definition that is not initialized, out of range or without its region's data.
+firn_result firn_source_check(const firn_source_def *def, firn_error *error);
+
+/// Makes a source of a checked definition, with copies of its points, that is added at time.
+/// generation, material, bond and alive are the caller's.
+firn_result firn_source_open(firn_source *source, const firn_source_def *def, double time,
+                             firn_error *error);
+void firn_source_close(firn_source *source);
+
+/// Appends what the source emits up to time, at the positions the snow has at that time, and moves
+/// its started/begun/emitted marks; putting the marks back undoes the call. A source that fills
+/// only once and holds not one particle is refused. On failure neither source nor seeds change.
+/// What is emitted in all does not depend on how time is cut into calls.
+firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, double time,
+                             firn_seeds *seeds, firn_error *error);
+
+/// Takes over velocity, spin, noise and motion of another definition for what is emitted from time
+/// on. The lattice goes on from where it is; sideways and at a stop, to half a spacing.
+void firn_source_change(firn_source *source, const firn_source_def *def, double time,
+                        float cell_size);
+
+void firn_seeds_free(firn_seeds *seeds);
+
+/// Forgets the seeds; memory stays for the next ones unless it is large.
+void firn_seeds_clear(firn_seeds *seeds);
+
+#endif
