@@ -103,8 +103,8 @@ FIRN_API firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, fir
 FIRN_API firn_result firn_sim_change_material(firn_sim *sim, firn_material_id id,
                                               const firn_material_def *def, firn_error *error);
 
-/// Takes over velocity, angular_velocity, noise, travel and region_velocity for what is emitted from
-/// now on.
+/// Takes over velocity, angular_velocity, noise, travel and region_velocity for what is emitted
+/// from now on.
 FIRN_API firn_result firn_sim_change_source(firn_sim *sim, firn_source_id id,
                                             const firn_source_def *def, firn_error *error);
 
