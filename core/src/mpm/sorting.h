@@ -1,8 +1,9 @@
-/// What the parts of a sort share: sort.c orders the particles, sort_ways.c tells where they go.
+/// What the parts of a sort share: sort.c orders the particles, sort_moves.c tells where they go.
 #ifndef FIRN_SORTING_H
 #define FIRN_SORTING_H
 
 #include "grid.h"
+#include "owners.h"
 
 #include <math.h>
 
@@ -35,7 +36,16 @@ typedef struct firn_sorting {
     size_t loose_count;
     firn_array blocks; // the new ones
     size_t block_count;
+    // Behind the present blocks stand those of other ranks that particles come from, and behind the
+    // new particles these; migrate.c.
+    size_t origin_count, lower_count; // present blocks in all; those of lower ranks
+    size_t arrival_count;
 } firn_sorting;
+
+static inline size_t firn_sort_count(const firn_sorting *s)
+{
+    return s->particles->count + s->arrival_count;
+}
 
 static inline uint32_t firn_group_size(const firn_moves *moves, int group)
 {
@@ -49,6 +59,10 @@ static inline uint32_t firn_sort_cell(uint32_t code) { return code >> FIRN_GROUP
 
 /// Whole blocks below a position in cells. The inner floor keeps a tiny negative number below zero.
 static inline float firn_blocks_below(float u) { return floorf(0.25f * floorf(u)); }
+
+/// migrate.c: sends the particles whose new block belongs to another rank there, and puts those
+/// that come from others in their places. Collective; result is what has come of the sort so far.
+firn_result firn_sort_migrate(firn_sorting *s, firn_result result, firn_error *error);
 
 /// Finds the codes of a present block's particles and groups them in grid->order_of.
 void firn_sort_group_block(const firn_sorting *s, size_t b);

@@ -42,9 +42,12 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     if (sim->snapshot.count == sim->snapshot.sorted_count)
         firn_array_relax(&sim->budget, &sim->emission.new_keys);
     sim->order.sorted_count = sim->particles.count;
-    FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
+    firn_owners *owners = &sim->owners;
+    firn_result result = firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error);
+    FIRN_TRY(firn_owners_agree(owners, result, error));
     sim->order.must_sort = false;
     sim->order.since_sort = 0;
+    firn_owners_count(owners, &sim->grid, sim->particles.count);
     return FIRN_OK;
 }
 
@@ -70,8 +73,10 @@ static firn_result arrange(attempt *a, firn_error *error)
     if (sorting)
         FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
                                            : firn_sim_sort(sim, error));
-    FIRN_TRY(firn_sim_reserve(sim, error));
-    if (sim->volumes_missing && sim->particles.count > 0) {
+    firn_result result = firn_sim_reserve(sim, error);
+    // Only blocks that are new need memory.
+    FIRN_TRY(sorting ? firn_owners_agree(&sim->owners, result, error) : result);
+    if (sim->volumes_missing && firn_sim_count(sim) > 0) {
         firn_transfer_find_volumes(sim);
         sim->volumes_missing = false;
         sorting = true;
@@ -91,7 +96,7 @@ static firn_result emit(attempt *a, firn_error *error)
     firn_source *sources = sim->emission.sources.data;
     for (int i = 0; i < sim->emission.source_count; i++)
         if (sources[i].alive)
-            FIRN_TRY(firn_sim_emit(sim, &sources[i], error));
+            FIRN_TRY(firn_sim_emit(sim, &sources[i], FIRN_OK, error));
     count_time(a, FIRN_STAGE_EMIT);
     return FIRN_OK;
 }
@@ -208,8 +213,9 @@ static void finish_substep(attempt *a, double dt, int rejected)
     stats->substep = sim->substep;
     stats->rejected = rejected;
     stats->max_speed = sqrt((double)sim->foresight.extremes.speed2);
-    stats->particles = sim->particles.count;
-    stats->blocks = sim->grid.node_block_count;
+    stats->particles = firn_sim_count(sim);
+    stats->blocks = firn_owners_shared(&sim->owners) ? sim->owners.node_block_count
+                                                     : sim->grid.node_block_count;
     stats->bytes = sim->budget.used;
     stats->asleep = sim->rest.asleep_count;
     firn_sleep_update(sim, (float)dt);
@@ -267,7 +273,8 @@ static firn_result run_substeps(attempt *a, firn_error *error)
     sim->foresight.extremes = (firn_block_limits){.speed2 = 0.0f};
     while (sim->time < a->end) {
         FIRN_TRY(substep(a, error));
-        if (sim->progress != NULL && !sim->progress(&sim->stats, sim->progress_user))
+        bool cancelled = sim->progress != NULL && !sim->progress(&sim->stats, sim->progress_user);
+        if (firn_owners_any(&sim->owners, cancelled))
             return firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
     }
     return FIRN_OK;
@@ -354,8 +361,11 @@ firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error)
                          "cannot step by %g s; the time must be above zero and below 1e6 s",
                          seconds);
     attempt a = {.sim = sim, .begin = sim->time, .end = sim->time + seconds, .shrink = 1.0};
+    firn_error sentence;
+    if (error == NULL)
+        error = &sentence; // other ranks may want it
     if (sim->def.retries > 0)
-        FIRN_TRY(take_snapshot(sim, error));
+        FIRN_TRY(firn_owners_agree(&sim->owners, take_snapshot(sim, error), error));
     firn_result result = run(&a, error);
     for (int i = 0; result == FIRN_ERR_DIVERGED && i < sim->def.retries; i++) {
         restore_snapshot(sim);

@@ -91,7 +91,7 @@ bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_block *block, si
 {
     // Groups of different blocks may begin in the same line.
     size_t b = (size_t)(block - firn_grid_blocks(pass->grid));
-    float *clearance = &pass->group_clearance[first / FIRN_LANES + b];
+    float *clearance = &pass->group_clearance[(first + block->phase) / FIRN_LANES + b];
     float travel = 1.001f * pass->dt * speed + pass->surface_travel;
     if (*clearance > travel) {
         *clearance -= travel;

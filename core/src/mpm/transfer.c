@@ -51,31 +51,52 @@ static void clear_target(firn_sim *sim, const firn_pass *pass)
         clear_field(sim, pass->old);
 }
 
-static void add_sums(firn_sim *sim)
+/// Sums over all particles at the start of a substep.
+typedef struct totals {
+    double mass;                        // kg
+    double kinetic, elastic, potential; // J
+    double jp, jp_min;
+} totals;
+
+// Adds the blocks of this rank, one after the other.
+static void add_blocks(void *state, void *context)
 {
+    totals *t = state;
+    const firn_sim *sim = context;
     const firn_block_sums *sums = sim->sums.data;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
-    firn_step_stats *stats = &sim->stats;
-    stats->kinetic = stats->elastic = stats->potential = 0.0;
-    stats->mean_jp = stats->min_jp = 1.0;
-    if (sim->particles.count == 0)
-        return;
-    stats->min_jp = (double)FIRN_NO_JP;
+    double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         const firn_block_sums *s = &sums[b];
         firn_coord c = blocks[b].coord;
-        stats->kinetic += s->kinetic;
-        stats->elastic += s->elastic;
-        stats->potential -=
+        t->mass += s->mass;
+        t->kinetic += s->kinetic;
+        t->elastic += s->elastic;
+        t->potential -=
             (double)sim->def.gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
             (double)sim->def.gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
             (double)sim->def.gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
-        jp += s->jp;
-        if (s->jp_min < stats->min_jp)
-            stats->min_jp = s->jp_min;
+        t->jp += s->jp;
+        if (s->jp_min < t->jp_min)
+            t->jp_min = s->jp_min;
     }
-    stats->mean_jp = jp / (double)sim->particles.count;
+}
+
+static void add_sums(firn_sim *sim)
+{
+    firn_step_stats *stats = &sim->stats;
+    stats->kinetic = stats->elastic = stats->potential = 0.0;
+    stats->mean_jp = stats->min_jp = 1.0;
+    if (firn_sim_count(sim) == 0)
+        return;
+    totals t = {.jp_min = (double)FIRN_NO_JP};
+    firn_owners_fold(&sim->owners, &t, sizeof t, add_blocks, sim);
+    sim->mass = t.mass;
+    stats->kinetic = t.kinetic;
+    stats->elastic = t.elastic;
+    stats->potential = t.potential;
+    stats->mean_jp = t.jp / (double)firn_sim_count(sim);
+    stats->min_jp = t.jp_min;
 }
 
 /// What the kernels of one stage need.
@@ -95,10 +116,23 @@ static void block_to_grid(const void *user, size_t b, size_t following)
         s->sim->kernels->to_grid(s->pass, &blocks[b], &blocks[following], &s->sums[b]);
 }
 
-// Runs a stage over all blocks, those that share nodes in the order of their colors.
-static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s)
+// Runs a stage over all blocks, those that share nodes in the order of their colors. It adds to a
+// field, or to two.
+static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s,
+                      const firn_node_field *fields, int field_count)
 {
+    firn_halo_begin(&sim->owners, fields, field_count);
     firn_sequence_run(&sim->sequence, &sim->grid, sim->thread_count, (firn_sequence_work){run, s});
+    firn_halo_end(&sim->owners, &sim->grid, sim->thread_count);
+}
+
+// Runs a stage that adds what the particles have to the fields of a pass.
+static void run_transfer(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s,
+                         const firn_pass *target)
+{
+    const firn_node_field fields[2] = {target->velocity, target->old};
+    clear_target(sim, target);
+    run_stage(sim, run, s, fields, target->scheme == FIRN_SCHEME_APIC ? 1 : 2);
 }
 
 void firn_transfer_to_grid(firn_sim *sim, float dt)
@@ -106,9 +140,8 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
     firn_transfer_recover(sim);
     firn_pass pass = firn_sim_pass(sim, dt);
     stage s = {.sim = sim, .pass = &pass, .sums = sim->sums.data};
-    clear_target(sim, &pass);
     sim->foresight.dt = 0.0;
-    run_stage(sim, block_to_grid, &s);
+    run_transfer(sim, block_to_grid, &s, &pass);
     add_sums(sim);
 }
 
@@ -119,13 +152,18 @@ static void add_limits(firn_sim *sim)
     float stay2 = INFINITY; // in cells per m/s, squared
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         float room = limits[b].low < -limits[b].high ? limits[b].low : -limits[b].high;
-        if (room * room < stay2 * limits[b].speed2)
-            stay2 = room * room / limits[b].speed2;
+        float stay = room * room / limits[b].speed2; // or no number, of snow at rest
+        stay2 = stay < stay2 ? stay : stay2;
         all.speed2 = limits[b].speed2 > all.speed2 ? limits[b].speed2 : all.speed2;
         all.wave2 = limits[b].wave2 > all.wave2 ? limits[b].wave2 : all.wave2;
         all.low = limits[b].low < all.low ? limits[b].low : all.low;
         all.high = limits[b].high > all.high ? limits[b].high : all.high;
     }
+    double most[] = {(double)all.speed2, (double)all.wave2, -(double)all.low, (double)all.high,
+                     -(double)stay2};
+    firn_owners_largest(&sim->owners, most, FIRN_COUNT(most));
+    all = (firn_block_limits){(float)most[0], (float)most[1], -(float)most[2], (float)most[3]};
+    stay2 = -(float)most[4];
     sim->foresight.extremes = all;
     sim->foresight.stay = (double)sim->grid.cell_size * sqrt((double)stay2);
 }
@@ -162,8 +200,7 @@ void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
     next.velocity = FIRN_NODE_NEXT;
     next.old = FIRN_NODE_NEXT_OLD;
     stage s = {sim, &pass, &next, sim->sums.data, sim->limits.data, NULL};
-    clear_target(sim, &next);
-    run_stage(sim, block_cycle, &s);
+    run_transfer(sim, block_cycle, &s, &next);
     add_limits(sim);
     sim->foresight.dt = next_dt;
     sim->foresight.affine_left_out = firn_sim_is_apic(sim);
@@ -241,7 +278,7 @@ static void scatter(firn_sim *sim, const firn_pass *pass,
 {
     stage s = {.sim = sim, .pass = pass, .scatter = kernel};
     clear_field(sim, pass->output);
-    run_stage(sim, block_scatter, &s);
+    run_stage(sim, block_scatter, &s, &pass->output, 1);
 }
 
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt)

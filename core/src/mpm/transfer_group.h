@@ -1,6 +1,6 @@
 /// The parts that transfers are made of: a group of particles and the tiles of its block.
-#ifndef FIRN_EXCHANGE_H
-#define FIRN_EXCHANGE_H
+#ifndef FIRN_TRANSFER_GROUP_H
+#define FIRN_TRANSFER_GROUP_H
 
 #include "isa.h"
 #include "tile.h"
