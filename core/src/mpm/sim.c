@@ -104,6 +104,7 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     firn_sim_put_material(sim, 0, &reference, NULL);
     sim->materials.count = 1;
     sim->stats.mean_jp = sim->stats.min_jp = 1.0;
+    sim->revision = 1;
     *out = sim;
     return FIRN_OK;
 }
@@ -134,17 +135,12 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->rest.asleep,
                             &sim->rest.awake,
                             &sim->rest.idle,
-                            &sim->rest.held,
-                            &sim->snapshot.material,
-                            &sim->snapshot.new_keys,
-                            &sim->snapshot.blocks,
-                            &sim->snapshot.sources};
+                            &sim->rest.held};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
         firn_array_free(&sim->budget, &sim->solve.cache[c]);
-    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
-        firn_array_free(&sim->budget, &sim->snapshot.channel[c]);
+    firn_snapshot_free(sim);
     FIRN_ASSERT(sim->budget.used == sizeof *sim);
     firn_free(sim);
 }
@@ -305,6 +301,7 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
         firn_source_close(&source);
         return result;
     }
+    firn_snapshot_void(sim);
     ((firn_source *)sim->emission.sources.data)[sim->emission.source_count++] = source;
     if (id != NULL)
         *id = (firn_source_id){(uint32_t)sim->emission.source_count, source.generation};
@@ -317,6 +314,7 @@ firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error 
     if (id.index1 == 0 || id.index1 > (uint32_t)sim->emission.source_count ||
         !sources[id.index1 - 1].alive || sources[id.index1 - 1].generation != id.generation)
         return firn_fail(error, FIRN_ERR_STALE, "the source id names no source of this simulation");
+    firn_snapshot_void(sim);
     firn_source_close(&sources[id.index1 - 1]);
     sources[id.index1 - 1].alive = false;
     return FIRN_OK;
