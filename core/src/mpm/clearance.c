@@ -8,7 +8,7 @@
 static size_t group_count(const firn_sim *sim)
 {
     size_t count = sim->particles.count + FIRN_LINE; // a phase is less
-    return count / (size_t)sim->kernels->lanes + sim->grid.block_count + 1;
+    return count / (size_t)sim->kernels->lanes + FIRN_MODEL_COUNT * sim->grid.block_count + 1;
 }
 
 firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error)

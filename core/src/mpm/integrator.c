@@ -33,6 +33,33 @@ typedef struct snow_state {
     double fast_wave, mean_wave; // m/s
 } snow_state;
 
+static int model_of(const firn_sim *sim, size_t p)
+{
+    return sim->materials.model[((const uint8_t *)sim->particles.material.data)[p]];
+}
+
+// The limits of some particles, each run of one model by itself.
+static firn_block_limits measure_cluster(const firn_sim *sim, const firn_pass *pass, size_t begin,
+                                         size_t end)
+{
+    firn_block_limits all = {.speed2 = 0.0f};
+    while (begin < end) {
+        firn_block run = {.begin = (uint32_t)begin, .end = (uint32_t)end};
+        int model = model_of(sim, begin++);
+        while (sim->materials.mixed && begin < end && model_of(sim, begin) == model)
+            begin++;
+        if (sim->materials.mixed)
+            run.end = (uint32_t)begin;
+        begin = run.end;
+        firn_block_set_model(&run, model);
+        firn_block_limits limits;
+        sim->kernels->measure(pass, &run, &limits);
+        all.speed2 = fmaxf(all.speed2, limits.speed2);
+        all.wave2 = fmaxf(all.wave2, limits.wave2);
+    }
+    return all;
+}
+
 /// What has been seen of the particles so far. A cluster may end on another rank.
 typedef struct survey {
     double speed2, wave2; // (m/s)^2, of the fastest
@@ -55,9 +82,7 @@ static void add_particles(survey *s, const firn_sim *sim, size_t begin, size_t l
     while (begin < last) {
         size_t missing = CLUSTER - s->open_count, end = last;
         end = last - begin < missing ? last : begin + missing;
-        firn_block cluster = {.begin = (uint32_t)begin, .end = (uint32_t)end};
-        firn_block_limits limits;
-        sim->kernels->measure(&pass, &cluster, &limits);
+        firn_block_limits limits = measure_cluster(sim, &pass, begin, end);
         s->speed2 = fmax(s->speed2, (double)limits.speed2);
         s->wave2 = fmax(s->wave2, (double)limits.wave2);
         s->open_wave2 = fmax(s->open_wave2, (double)limits.wave2);

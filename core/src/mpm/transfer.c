@@ -16,6 +16,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
                   : firn_sim_is_implicit(sim) ? FIRN_SCHEME_APIC_SPLIT
                                               : FIRN_SCHEME_APIC,
         .dt = dt,
+        .strain_rate = dt > 0.0f ? 1.0f / (sim->def.beta * dt) : 0.0f,
         .velocity = FIRN_NODE_VELOCITY,
         .old = FIRN_NODE_OLD,
         // The share is given for a reference step; it compounds like a decay, method.md (14).
@@ -55,7 +56,7 @@ static void clear_target(firn_sim *sim, const firn_pass *pass)
 typedef struct totals {
     double mass;                        // kg
     double kinetic, elastic, potential; // J
-    double jp, jp_min;
+    double jp, jp_min, packing;
 } totals;
 
 // Adds the blocks of this rank, one after the other.
@@ -77,6 +78,7 @@ static void add_blocks(void *state, void *context)
             (double)sim->def.gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
             (double)sim->def.gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
         t->jp += s->jp;
+        t->packing += s->packing;
         if (s->jp_min < t->jp_min)
             t->jp_min = s->jp_min;
     }
@@ -95,8 +97,10 @@ static void add_sums(firn_sim *sim)
     stats->kinetic = t.kinetic;
     stats->elastic = t.elastic;
     stats->potential = t.potential;
-    stats->mean_jp = t.jp / (double)firn_sim_count(sim);
-    stats->min_jp = t.jp_min;
+    if (t.packing > 0.0) {
+        stats->mean_jp = t.jp / t.packing;
+        stats->min_jp = t.jp_min;
+    }
 }
 
 /// What the kernels of one stage need.
