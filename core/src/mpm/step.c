@@ -273,9 +273,11 @@ static firn_result run_substeps(attempt *a, firn_error *error)
     sim->foresight.extremes = (firn_block_limits){.speed2 = 0.0f};
     while (sim->time < a->end) {
         FIRN_TRY(substep(a, error));
-        bool cancelled = sim->progress != NULL && !sim->progress(&sim->stats, sim->progress_user);
-        if (firn_owners_any(&sim->owners, cancelled))
-            return firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
+        bool goes_on = sim->progress == NULL || sim->progress(&sim->stats, sim->progress_user);
+        firn_result result =
+            goes_on ? FIRN_OK
+                    : firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
+        FIRN_TRY(firn_owners_agree(&sim->owners, result, error));
     }
     return FIRN_OK;
 }
@@ -283,6 +285,7 @@ static firn_result run_substeps(attempt *a, firn_error *error)
 // However it ends, the particles are complete.
 static firn_result run(attempt *a, firn_error *error)
 {
+    a->sim->revision++; // also of an attempt that begins where the snapshot was taken
     firn_result result = run_substeps(a, error);
     firn_transfer_recover(a->sim);
     return result;
