@@ -98,12 +98,13 @@ typedef struct cast {
     loopback all;
 } cast;
 
-static cast *perform(const shot_def *shot, int rank_count)
+static cast *perform_until(const shot_def *shot, int rank_count, long meetings)
 {
     cast *c = calloc(1, sizeof *c);
     c->rank_count = rank_count;
     c->workers = calloc((size_t)rank_count, sizeof *c->workers);
     loopback_init(&c->all, rank_count);
+    c->all.meetings_left = meetings;
     pthread_t threads[LOOPBACK_RANKS];
     for (int r = 0; r < rank_count; r++)
         c->workers[r] = (worker){.shot = shot, .end = {rank_count > 1 ? &c->all : NULL, r}};
@@ -113,6 +114,11 @@ static cast *perform(const shot_def *shot, int rank_count)
         pthread_join(threads[r], NULL);
     assert_false(c->all.broken);
     return c;
+}
+
+static cast *perform(const shot_def *shot, int rank_count)
+{
+    return perform_until(shot, rank_count, -1);
 }
 
 static void dismiss(cast *c)
@@ -187,24 +193,31 @@ static void compare_particles(const cast *one, const cast *many, const char *nam
     assert_int_equal(at, a->grid.block_count);
 }
 
-static void expect_bits_of_one(const shot_def *shot, int rank_count)
+static cast *perform_alone(const shot_def *shot)
 {
-    cast *one = perform(shot, 1), *many = perform(shot, rank_count);
+    cast *one = perform(shot, 1);
     for (int call = 0; call < shot->calls && !shot->fails; call++)
         if (one->workers[0].outcome.results[call] != FIRN_OK)
             fail_msg("%s: %s", shot->name, one->workers[0].outcome.sentences[call]);
+    return one;
+}
+
+static void expect_bits_of(const cast *one, const shot_def *shot, int rank_count)
+{
+    cast *many = perform(shot, rank_count);
     compare_substeps(one, many, shot->name);
     compare_particles(one, many, shot->name);
     assert_true(many->all.messages > 0);
     dismiss(many);
-    dismiss(one);
 }
 
 static void expect_bits_of_one_on_all(const shot_def *shot)
 {
     const int counts[] = {2, 4, 7};
+    cast *one = perform_alone(shot);
     for (size_t i = 0; i < FIRN_COUNT(counts); i++)
-        expect_bits_of_one(shot, counts[i]);
+        expect_bits_of(one, shot, counts[i]);
+    dismiss(one);
 }
 
 // A box that turns and falls on a floor, beside a ball that comes along.
@@ -236,8 +249,8 @@ static void explicit_steps_have_the_bits_of_one_rank(void **state)
         const shot_def crash = {.name = "explicit crash",
                                 .def = scene_combination(combination),
                                 .fill = fill_crash,
-                                .calls = 3,
-                                .seconds = 0.015};
+                                .calls = 2,
+                                .seconds = 0.01};
         expect_bits_of_one_on_all(&crash);
     }
 }
@@ -249,7 +262,7 @@ static void implicit_steps_have_the_bits_of_one_rank(void **state)
         const shot_def crash = {.name = "implicit crash",
                                 .def = scene_combination(combination),
                                 .fill = fill_crash,
-                                .calls = 3,
+                                .calls = 2,
                                 .seconds = 0.015};
         expect_bits_of_one_on_all(&crash);
     }
@@ -277,11 +290,13 @@ static void rank_may_own_nothing(void **state)
         shot_def crash = {.name = "fixed intervals",
                           .def = scene_combination(combination),
                           .fill = fill_crash,
-                          .calls = 2,
-                          .seconds = 0.02,
+                          .calls = 1,
+                          .seconds = 0.01,
                           .cuts = cuts};
         crash.def.thread_count = 2;
-        expect_bits_of_one(&crash, 7);
+        cast *one = perform_alone(&crash);
+        expect_bits_of(one, &crash, 7);
+        dismiss(one);
     }
 }
 
@@ -342,7 +357,7 @@ static firn_result fill_jet(firn_sim *sim, firn_error *error)
     firn_source_def jet =
         firn_source_def_box(firn_vec(-0.1f, 0.2f, 0.0f), firn_vec(0.06f, 0.05f, 0.05f));
     jet.velocity = firn_vec(6.0f, 0.5f, 1.0f);
-    jet.end = 0.05;
+    jet.end = 0.02;
     jet.stiffness_noise = 0.4f;
     jet.chunk_size = 0.06f;
     jet.chunk_bond = 0.5f;
@@ -380,8 +395,8 @@ static void emitted_and_lost_snow_has_the_bits_of_one_rank(void **state)
                               .def = def,
                               .fill = fill_jet,
                               .change = carry_off,
-                              .calls = 4,
-                              .seconds = 0.02};
+                              .calls = 3,
+                              .seconds = 0.012};
         expect_bits_of_one_on_all(&jet);
     }
 }
@@ -464,6 +479,27 @@ static void rank_that_cancels_stops_all(void **state)
     dismiss(c);
 }
 
+// Wherever the line breaks, nobody waits, and everybody says so.
+static void lost_line_ends_all(void **state)
+{
+    (void)state;
+    for (long meetings = 1; meetings < 4000; meetings = 2 * meetings + 7) {
+        const shot_def shot = {.name = "lost",
+                               .def = scene_combination(meetings & 4),
+                               .fill = fill_crash,
+                               .calls = 2,
+                               .seconds = 0.05};
+        cast *c = perform_until(&shot, 3, meetings);
+        for (int r = 0; r < 3; r++) {
+            const outcome *o = &c->workers[r].outcome;
+            bool lost = o->results[30] == FIRN_ERR_IO || o->results[0] == FIRN_ERR_IO ||
+                        o->results[1] == FIRN_ERR_IO;
+            assert_true(lost || c->all.meetings_left > 0);
+        }
+        dismiss(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +512,7 @@ int main(void)
         cmocka_unit_test(retries_are_made_together),
         cmocka_unit_test(rank_without_memory_is_the_failure_of_all),
         cmocka_unit_test(rank_that_cancels_stops_all),
+        cmocka_unit_test(lost_line_ends_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
