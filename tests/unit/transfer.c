@@ -213,7 +213,7 @@ static void compare_particle(const firn_sim *sim, const variant *v, size_t p, co
 static void expect_fastest(const firn_sim *sim, size_t b)
 {
     const firn_block *block = &firn_grid_blocks(&sim->grid)[b];
-    const firn_block_limits *limits = sim->limits.data;
+    const firn_block_limits *limits = sim->measures.limits.data;
     double fastest = 0.0;
     for (size_t p = block->begin; p < block->end; p++) {
         double speed2 = 0.0;

@@ -297,6 +297,8 @@ firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error)
     return FIRN_OK;
 }
 
+void firn_implicit_forget(firn_solver *solve) { solve->warm = false; }
+
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)
 {
     solving s = {.sim = sim, .dt = dt, .scale = sim->def.beta * dt * dt};

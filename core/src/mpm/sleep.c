@@ -103,7 +103,7 @@ void firn_sleep_arrange(firn_sim *sim)
     if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
         return;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    firn_block_limits *limits = sim->limits.data;
+    firn_block_limits *limits = sim->measures.limits.data;
     uint8_t *asleep = sim->rest.asleep.data, *awake = sim->rest.awake.data;
     size_t count = sim->grid.block_count, sleepers = 0;
     memset(awake, 0, sim->grid.node_block_count);
@@ -127,6 +127,8 @@ void firn_sleep_arrange(firn_sim *sim)
         mark_nodes(sim);
 }
 
+void firn_sleep_disturb(firn_rest *rest) { rest->disturbed = true; }
+
 static void wake_all(firn_sim *sim)
 {
     firn_block *blocks = firn_grid_blocks(&sim->grid);
@@ -147,7 +149,7 @@ static bool is_disturbed(const firn_sim *sim, const firn_block *block)
 static float rest_after(const firn_sim *sim, size_t b, float dt, bool moving)
 {
     const firn_block *block = &firn_grid_blocks(&sim->grid)[b];
-    const firn_block_limits *limits = sim->limits.data;
+    const firn_block_limits *limits = sim->measures.limits.data;
     float slow = sim->def.sleep_speed;
     if (!(limits[b].speed2 < slow * slow) || (moving && is_disturbed(sim, block)))
         return 0.0f;
@@ -178,7 +180,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
         firn_transfer_recover(sim);
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
-        sim->foresight.dt = 0.0;
+        firn_foresight_void(&sim->foresight);
         firn_clearance_forget(sim);
     }
     sim->rest.acting_colliders = acting;
