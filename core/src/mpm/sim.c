@@ -138,8 +138,6 @@ void firn_sim_destroy(firn_sim *sim)
         &sim->rest.idle,         &sim->rest.held};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        firn_array_free(&sim->budget, &sim->solve.cache[c]);
     firn_snapshot_free(sim);
     FIRN_ASSERT(sim->budget.used == sizeof *sim);
     firn_free(sim);

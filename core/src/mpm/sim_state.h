@@ -13,10 +13,6 @@
 
 #include "firn/sim.h"
 
-/// Channels of the Hessian's cache that have memory of their own. The others lie in scratch arrays
-/// that only sorting uses, one float for each particle: the sort is over when the solve begins.
-enum { FIRN_CACHE_OWN = FIRN_CACHE_CHANNELS - 3 };
-
 /// Wall time is counted per stage.
 typedef enum firn_stage {
     FIRN_STAGE_SORT,
@@ -102,9 +98,9 @@ typedef struct firn_rest {
 
 /// What the implicit step keeps, implicit.c.
 typedef struct firn_solver {
-    firn_array blocks;                // of each node block, what the solve knows of it
-    firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
-    bool warm;                        // FIRN_NODE_CHANGE holds the last solve
+    firn_array blocks;                 // of each node block, what the solve knows of it
+    float *cache[FIRN_CACHE_CHANNELS]; // of the Hessian, leased; NULL between two solves
+    bool warm;                         // FIRN_NODE_CHANGE holds the last solve
 } firn_solver;
 
 /// Where new particles come from.
@@ -223,6 +219,10 @@ typedef struct firn_solve {
 firn_solve firn_implicit_solve(firn_sim *sim, float dt);
 /// Claims the memory of the solve.
 firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error);
+/// The Hessian's cache is leased from the scratch memory that sorts use, too: from
+/// firn_transfer_prepare_hessian to the end of the solve.
+void firn_implicit_lease_cache(firn_sim *sim);
+void firn_implicit_release_cache(firn_sim *sim);
 /// The next solve starts cold.
 void firn_implicit_forget(firn_solver *solve);
 /// Carries the warm start over to the blocks of a new sort.

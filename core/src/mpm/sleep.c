@@ -99,6 +99,7 @@ static void mark_nodes(firn_sim *sim)
 
 void firn_sleep_arrange(firn_sim *sim)
 {
+    FIRN_ASSERT(*sim->affine == FIRN_AFFINE_THERE); // lay_down clears it
     sim->rest.asleep_count = 0;
     if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
         return;

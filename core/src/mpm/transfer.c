@@ -25,11 +25,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
     pass.surface_total = sim->clearance.surface_total;
     pass.block_clearance = sim->clearance.block.data;
     pass.group_clearance = sim->clearance.group.data;
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        pass.cache[c] = sim->solve.cache[c].data;
-    pass.cache[FIRN_CACHE_OWN] = sim->particles.spare;
-    pass.cache[FIRN_CACHE_OWN + 1] = sim->grid.destination.data;
-    pass.cache[FIRN_CACHE_OWN + 2] = sim->grid.order_of.data;
+    memcpy(pass.cache, sim->solve.cache, sizeof pass.cache);
     return pass;
 }
 
@@ -242,6 +238,7 @@ static void scatter(firn_sim *sim, const firn_pass *pass,
 
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
 {
+    firn_implicit_lease_cache(sim);
     firn_pass pass = firn_sim_pass(sim, dt);
     for_blocks(sim, &pass, sim->kernels->prepare_hessian);
     pass.output = FIRN_NODE_DIAGONAL;
