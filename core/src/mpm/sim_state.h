@@ -48,10 +48,10 @@ typedef struct firn_node_limits {
     bool finite;
 } firn_node_limits;
 
-/// The snow between chunks is a material that differs from another in one number.
+/// What holds chunks together is a material that differs from theirs in one number.
 typedef struct firn_bond {
-    float stretch; // factor on critical_stretch; 0: the material is not of this kind
-    uint8_t of;    // index of the material of the chunks
+    float share; // factor on the bond_column of its model; 0: the material is not of this kind
+    uint8_t of;  // index of the material of the chunks
 } firn_bond;
 
 /// What the end of a substep knows of the next one, foresight.c.
