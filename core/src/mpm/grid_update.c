@@ -11,7 +11,7 @@ enum { AHEAD = 4 }; // blocks
 
 static float notable_mass(const firn_sim *sim)
 {
-    return NOTABLE_SHARE * (float)(sim->mass / (double)firn_sim_count(sim));
+    return NOTABLE_SHARE * (float)(sim->measures.mass / (double)firn_sim_count(sim));
 }
 
 // A node that gets less than this at the very edge of a kernel, kg, is taken for empty: the inverse
@@ -219,6 +219,12 @@ static void prefetch_rows(const firn_sim *sim, size_t b)
     for (int row = 0; row < FIRN_BLOCK_ROWS; row++)
         if (rows >> row & 1)
             __builtin_prefetch(velocity + row * FIRN_ROW_FLOATS, 1);
+}
+
+firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error)
+{
+    return firn_array_claim(&sim->budget, &sim->node_limits, sim->grid.node_block_count,
+                            sizeof(firn_node_limits), error);
 }
 
 firn_node_limits firn_grid_update(firn_sim *sim, float dt)

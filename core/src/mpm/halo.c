@@ -237,7 +237,7 @@ static firn_result claim_pieces(linking *l, firn_error *error)
     firn_budget *budget = owners->budget;
     firn_peer *peers = owners->peers.data;
     size_t out = 0, out_floats = 0, count = owners->piece_count;
-    size_t layers = l->grid->field_count > FIRN_NODE_OLD ? 2 : 1;
+    size_t layers = firn_grid_has(l->grid, FIRN_NODE_OLD) ? 2 : 1;
     for (size_t r = 0; r < rank_count(owners); r++) {
         size_t here = peers[r].out.end - peers[r].out.begin;
         peers[r].out.begin = out;

@@ -67,7 +67,7 @@ static int target_of(const firn_sorting *s, size_t b, int group, uint32_t partic
 static size_t pick_group(const firn_sorting *s, size_t b, int group, int rank, uint32_t *list)
 {
     const firn_moves *moves = &s->moves[b];
-    const uint32_t *order = s->grid->order_of.data;
+    const uint32_t *order = s->order;
     size_t count = 0;
     if (firn_group_size(moves, group) == 0 ||
         (group != FIRN_MOVE_FAR && target_of(s, b, group, 0) != rank))
@@ -101,7 +101,7 @@ static void let_go(const firn_sorting *s, size_t b)
 {
     const firn_moves before = s->moves[b];
     int own = s->grid->owners->exchange.rank;
-    uint32_t *order = s->grid->order_of.data, at = before.begin[0];
+    uint32_t *order = s->order, at = before.begin[0];
     for (int g = 0; g < GROUPS; g++) {
         s->moves[b].begin[g] = at;
         for (uint32_t i = before.begin[g]; i < before.begin[g + 1]; i++)
@@ -172,7 +172,7 @@ static void unpack_particles(const firn_sorting *s, const unsigned char *from, s
         memcpy((uint8_t *)p->material.data + first,
                from + (size_t)p->channel_count * count * sizeof(float), count);
     for (size_t i = first; i < first + count; i++) {
-        ((uint32_t *)s->grid->order_of.data)[i] = (uint32_t)i;
+        s->order[i] = (uint32_t)i;
         s->codes[i] = firn_sort_new_code(s, i);
     }
 }
@@ -199,6 +199,18 @@ static void unpack(firn_sorting *s, int rank, cargo c, const unsigned char *from
         s->lower_count += c.origins;
 }
 
+firn_result firn_sort_claim(firn_sorting *s, size_t count, firn_error *error)
+{
+    firn_owners *owners = s->grid->owners;
+    firn_array *arrays[2] = {&owners->codes, &owners->order};
+    for (int i = 0; i < 2; i++)
+        FIRN_TRY(firn_array_reserve(owners->budget, arrays[i], count + FIRN_PADDING,
+                                    sizeof(uint32_t), error));
+    s->codes = owners->codes.data;
+    s->order = owners->order.data;
+    return FIRN_OK;
+}
+
 // Memory for all that comes and goes.
 static firn_result reserve(firn_sorting *s, const cargo *in, firn_error *error)
 {
@@ -220,12 +232,9 @@ static firn_result reserve(firn_sorting *s, const cargo *in, firn_error *error)
     FIRN_TRY(firn_particles_reserve(s->particles, count, error));
     for (int axis = 0; axis < 3; axis++)
         s->u[axis] = firn_channel_of(s->particles, FIRN_U + axis);
-    size_t padded = count + FIRN_PADDING;
-    FIRN_TRY(firn_array_reserve(budget, &owners->codes, padded, sizeof(uint32_t), error));
-    FIRN_TRY(firn_array_reserve(budget, &s->grid->order_of, padded, sizeof(uint32_t), error));
+    FIRN_TRY(firn_sort_claim(s, count, error));
     FIRN_TRY(firn_array_reserve(budget, &s->grid->moves, origins, sizeof(firn_moves), error));
     FIRN_TRY(firn_array_reserve(budget, &s->grid->blocks, origins, sizeof(firn_block), error));
-    s->codes = owners->codes.data;
     s->moves = s->grid->moves.data;
     return FIRN_OK;
 }

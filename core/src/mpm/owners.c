@@ -82,7 +82,7 @@ void firn_owners_free(firn_owners *owners)
         &owners->cuts,    &owners->peers,  &owners->numbers,   &owners->parcels, &owners->counts,
         &owners->ghosts,  &owners->flags,  &owners->borders,   &owners->shared,  &owners->pieces,
         &owners->out,     &owners->places, &owners->shared_at, &owners->offsets, &owners->tiles,
-        &owners->receive, &owners->send,   &owners->scratch,   &owners->codes};
+        &owners->receive, &owners->send,   &owners->scratch,   &owners->codes,   &owners->order};
     for (size_t i = 0; owners->budget != NULL && i < FIRN_COUNT(arrays); i++)
         firn_array_free(owners->budget, arrays[i]);
 }

@@ -54,7 +54,7 @@ typedef struct firn_owners {
     int layer_count;
 
     firn_array send, receive, scratch; // bytes
-    firn_array codes;                  // uint32 of each particle while a sort runs
+    firn_array codes, order;           // uint32 of each particle while a sort runs
 } firn_owners;
 
 static inline bool firn_owners_shared(const firn_owners *owners)

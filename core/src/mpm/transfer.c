@@ -26,12 +26,16 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
     pass.surface_total = sim->clearance.surface_total;
     pass.block_clearance = sim->clearance.block.data;
     pass.group_clearance = sim->clearance.group.data;
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        pass.cache[c] = sim->solve.cache[c].data;
-    pass.cache[FIRN_CACHE_OWN] = sim->particles.spare;
-    pass.cache[FIRN_CACHE_OWN + 1] = sim->grid.destination.data;
-    pass.cache[FIRN_CACHE_OWN + 2] = sim->grid.order_of.data;
+    memcpy(pass.cache, sim->solve.cache, sizeof pass.cache);
     return pass;
+}
+
+firn_result firn_transfer_reserve(firn_sim *sim, firn_error *error)
+{
+    firn_measures *m = &sim->measures;
+    size_t count = sim->grid.block_count;
+    FIRN_TRY(firn_array_claim(&sim->budget, &m->sums, count, sizeof(firn_block_sums), error));
+    return firn_array_claim(&sim->budget, &m->limits, count, sizeof(firn_block_limits), error);
 }
 
 static void clear_field(firn_sim *sim, firn_node_field field)
@@ -64,7 +68,7 @@ static void add_blocks(void *state, void *context)
 {
     totals *t = state;
     const firn_sim *sim = context;
-    const firn_block_sums *sums = sim->sums.data;
+    const firn_block_sums *sums = sim->measures.sums.data;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
     for (size_t b = 0; b < sim->grid.block_count; b++) {
@@ -93,7 +97,7 @@ static void add_sums(firn_sim *sim)
         return;
     totals t = {.jp_min = (double)FIRN_NO_JP};
     firn_owners_fold(&sim->owners, &t, sizeof t, add_blocks, sim);
-    sim->mass = t.mass;
+    sim->measures.mass = t.mass;
     stats->kinetic = t.kinetic;
     stats->elastic = t.elastic;
     stats->potential = t.potential;
@@ -143,40 +147,17 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
 {
     firn_transfer_recover(sim);
     firn_pass pass = firn_sim_pass(sim, dt);
-    stage s = {.sim = sim, .pass = &pass, .sums = sim->sums.data};
-    sim->foresight.dt = 0.0;
+    stage s = {.sim = sim, .pass = &pass, .sums = sim->measures.sums.data};
+    firn_foresight_void(&sim->foresight);
     run_transfer(sim, block_to_grid, &s, &pass);
     add_sums(sim);
-}
-
-static void add_limits(firn_sim *sim)
-{
-    const firn_block_limits *limits = sim->limits.data;
-    firn_block_limits all = {.low = INFINITY, .high = -INFINITY};
-    float stay2 = INFINITY; // in cells per m/s, squared
-    for (size_t b = 0; b < sim->grid.block_count; b++) {
-        float room = limits[b].low < -limits[b].high ? limits[b].low : -limits[b].high;
-        float stay = room * room / limits[b].speed2; // or no number, of snow at rest
-        stay2 = stay < stay2 ? stay : stay2;
-        all.speed2 = limits[b].speed2 > all.speed2 ? limits[b].speed2 : all.speed2;
-        all.wave2 = limits[b].wave2 > all.wave2 ? limits[b].wave2 : all.wave2;
-        all.low = limits[b].low < all.low ? limits[b].low : all.low;
-        all.high = limits[b].high > all.high ? limits[b].high : all.high;
-    }
-    double most[] = {(double)all.speed2, (double)all.wave2, -(double)all.low, (double)all.high,
-                     -(double)stay2};
-    firn_owners_largest(&sim->owners, most, FIRN_COUNT(most));
-    all = (firn_block_limits){(float)most[0], (float)most[1], -(float)most[2], (float)most[3]};
-    stay2 = -(float)most[4];
-    sim->foresight.extremes = all;
-    sim->foresight.stay = (double)sim->grid.cell_size * sqrt((double)stay2);
 }
 
 void firn_transfer_to_particles(firn_sim *sim, float dt)
 {
     firn_pass pass = firn_sim_pass(sim, dt);
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    firn_block_limits *limits = sim->limits.data;
+    firn_block_limits *limits = sim->measures.limits.data;
     size_t count = sim->grid.block_count;
 // Threads work far from each other: a thread that fetches ahead must not take lines that another
 // one writes.
@@ -185,8 +166,8 @@ void firn_transfer_to_particles(firn_sim *sim, float dt)
         if (!firn_sim_sleeps(sim, b))
             sim->kernels->to_particles(&pass, &blocks[b], &blocks[b + 1 < count ? b + 1 : b],
                                        &limits[b]);
-    sim->foresight.affine_left_out = false;
-    add_limits(sim);
+    *sim->affine = FIRN_AFFINE_THERE;
+    firn_foresight_measure(sim);
 }
 
 static void block_cycle(const void *user, size_t b, size_t following)
@@ -203,12 +184,11 @@ void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
     firn_pass pass = firn_sim_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
     next.velocity = FIRN_NODE_NEXT;
     next.old = FIRN_NODE_NEXT_OLD;
-    stage s = {sim, &pass, &next, sim->sums.data, sim->limits.data, NULL};
+    stage s = {sim, &pass, &next, sim->measures.sums.data, sim->measures.limits.data, NULL};
     run_transfer(sim, block_cycle, &s, &next);
-    add_limits(sim);
-    sim->foresight.dt = next_dt;
-    sim->foresight.affine_left_out = firn_sim_is_apic(sim);
-    sim->foresight.affine_field = FIRN_NODE_VELOCITY;
+    firn_foresight_measure(sim);
+    firn_foresight_fill(&sim->foresight, next_dt);
+    *sim->affine = firn_sim_is_apic(sim) ? FIRN_AFFINE_IN_NODE_VELOCITY : FIRN_AFFINE_THERE;
 }
 
 void firn_transfer_take_ahead(firn_sim *sim)
@@ -219,36 +199,37 @@ void firn_transfer_take_ahead(firn_sim *sim)
     field[FIRN_NODE_NEXT] = velocity;
     field[FIRN_NODE_OLD] = field[FIRN_NODE_NEXT_OLD];
     field[FIRN_NODE_NEXT_OLD] = old;
-    sim->foresight.dt = 0.0;
-    sim->foresight.affine_field = FIRN_NODE_NEXT;
+    firn_foresight_void(&sim->foresight);
+    if (*sim->affine == FIRN_AFFINE_IN_NODE_VELOCITY)
+        *sim->affine = FIRN_AFFINE_IN_NODE_NEXT;
     add_sums(sim);
 }
 
 void firn_transfer_recover(const firn_sim *sim)
 {
-    if (!sim->foresight.affine_left_out)
+    if (*sim->affine == FIRN_AFFINE_THERE)
         return;
     firn_pass pass = firn_sim_pass(sim, 0.0f);
-    pass.velocity = sim->foresight.affine_field;
+    pass.velocity = *sim->affine == FIRN_AFFINE_IN_NODE_NEXT ? FIRN_NODE_NEXT : FIRN_NODE_VELOCITY;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     size_t count = sim->grid.block_count;
 #pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         if (!firn_sim_sleeps(sim, b))
             sim->kernels->recover(&pass, &blocks[b]);
-    ((firn_sim *)sim)->foresight.affine_left_out = false; // what everybody sees is as before
+    *sim->affine = FIRN_AFFINE_THERE;
 }
 
 void firn_transfer_measure(firn_sim *sim)
 {
     firn_pass pass = firn_sim_pass(sim, 0.0f);
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    firn_block_limits *limits = sim->limits.data;
+    firn_block_limits *limits = sim->measures.limits.data;
     size_t count = sim->grid.block_count;
 #pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         sim->kernels->measure(&pass, &blocks[b], &limits[b]);
-    add_limits(sim);
+    firn_foresight_measure(sim);
 }
 
 static void for_blocks(firn_sim *sim, const firn_pass *pass,
@@ -287,6 +268,7 @@ static void scatter(firn_sim *sim, const firn_pass *pass,
 
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
 {
+    firn_implicit_lease_cache(sim);
     firn_pass pass = firn_sim_pass(sim, dt);
     for_blocks(sim, &pass, sim->kernels->prepare_hessian);
     pass.output = FIRN_NODE_DIAGONAL;
