@@ -160,36 +160,36 @@ static bool sane(attempt *a, firn_node_limits limits, float dt)
 }
 
 // Everything up to the point where particles change; false when the result must not be used.
-static bool try_substep(attempt *a, float dt)
+static bool try_substep(attempt *a, float dt, firn_node_limits *limits)
 {
     firn_sim *sim = a->sim;
-    firn_clearance_prepare(sim, dt);
     if ((float)sim->foresight.dt == dt)
         firn_transfer_take_ahead(sim);
     else
         firn_transfer_to_grid(sim, dt);
     count_time(a, FIRN_STAGE_P2G);
-    firn_node_limits limits = firn_grid_update(sim, dt);
+    *limits = firn_grid_update(sim, dt);
     count_time(a, FIRN_STAGE_GRID);
     sim->stats.iterations = 0;
     sim->stats.residual = 0.0;
     if (firn_sim_is_implicit(sim)) {
-        if (!limits.finite)
-            return sane(a, limits, dt);
+        if (!limits->finite)
+            return sane(a, *limits, dt);
         firn_solve solve = firn_implicit_solve(sim, dt);
         sim->stats.iterations = solve.iterations;
         sim->stats.residual = solve.residual;
-        limits = firn_grid_collide(sim);
+        *limits = firn_grid_collide(sim);
         count_time(a, FIRN_STAGE_SOLVE);
         if (!solve.converged)
             return reject(a, "the implicit solve did not converge; residual, m/s", solve.residual);
     }
-    return sane(a, limits, dt);
+    return sane(a, *limits, dt);
 }
 
 static void finish_substep(attempt *a, double dt, int rejected)
 {
     firn_sim *sim = a->sim;
+    bool measured = sim->order.since_sort == 0;
     double next = foresee_dt(a, dt);
     if (next > 0.0)
         firn_transfer_cycle(sim, dt, next);
@@ -212,6 +212,7 @@ static void finish_substep(attempt *a, double dt, int rejected)
     stats->blocks = sim->grid.node_block_count;
     stats->bytes = sim->budget.used;
     stats->asleep = sim->rest.asleep_count;
+    firn_contact_commit(sim, dt, measured);
     firn_sleep_update(sim, (float)dt);
     count_time(a, FIRN_STAGE_OTHER);
 }
@@ -241,7 +242,11 @@ static firn_result substep(attempt *a, firn_error *error)
     FIRN_TRY(check_speed(sim, error));
     double dt = settle_dt(a);
     for (int rejected = 0;; rejected++) {
-        if (try_substep(a, (float)dt)) {
+        firn_node_limits limits;
+        firn_forces_prepare(&sim->forces, sim->time, (float)dt);
+        FIRN_TRY(firn_clearance_prepare(sim, (float)dt, error));
+        if (try_substep(a, (float)dt, &limits)) {
+            FIRN_TRY(firn_contact_find_particles(sim, (float)dt, limits, error));
             finish_substep(a, dt, rejected);
             a->ceiling = rejected > 0 ? 1.5 * dt : 2.0 * a->ceiling;
             return FIRN_OK;
@@ -261,6 +266,7 @@ static firn_result run_substeps(attempt *a, firn_error *error)
 {
     firn_sim *sim = a->sim;
     a->ceiling = (double)sim->def.dt_max;
+    FIRN_TRY(firn_contact_begin(sim, error));
     firn_sim_choose_integrator(sim);
     sim->order.must_sort = true;
     sim->solve.warm = false;

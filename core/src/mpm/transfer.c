@@ -22,7 +22,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
         .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
     };
     pass.surface_travel = sim->clearance.surface_travel;
-    pass.surface_total = sim->clearance.surface_total;
+    pass.contacts = &sim->contact.particles;
     pass.block_clearance = sim->clearance.block.data;
     pass.group_clearance = sim->clearance.group.data;
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
@@ -57,6 +57,9 @@ static void add_sums(firn_sim *sim)
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
     firn_step_stats *stats = &sim->stats;
+    firn_vec3 gravity = sim->def.gravity;
+    if (sim->forces.acting_count > 0)
+        gravity = firn_add(gravity, firn_forces_constant(&sim->forces));
     stats->kinetic = stats->elastic = stats->potential = 0.0;
     stats->mean_jp = stats->min_jp = 1.0;
     if (sim->particles.count == 0)
@@ -67,10 +70,9 @@ static void add_sums(firn_sim *sim)
         firn_coord c = blocks[b].coord;
         stats->kinetic += s->kinetic;
         stats->elastic += s->elastic;
-        stats->potential -=
-            (double)sim->def.gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
-            (double)sim->def.gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
-            (double)sim->def.gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
+        stats->potential -= (double)gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
+                            (double)gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
+                            (double)gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
         jp += s->jp;
         if (s->jp_min < stats->min_jp)
             stats->min_jp = s->jp_min;

@@ -60,9 +60,12 @@ void FIRN_KERNEL(outbound_add)(const firn_pass *pass, const firn_state *state, f
 void FIRN_KERNEL(outbound_end)(const firn_pass *pass, const firn_block *block, firn_outbound *out,
                                firn_block_sums *sums);
 
-/// Whether particles of the block may meet a collider in this substep. Once for each block and
-/// substep.
-bool FIRN_KERNEL(is_near_colliders)(const firn_pass *pass, const firn_block *block);
+/// Whether particles of the block may meet a collider in this substep.
+static inline bool block_is_near_colliders(const firn_pass *pass, const firn_block *block)
+{
+    size_t b = (size_t)(block - firn_grid_blocks(pass->grid));
+    return pass->block_clearance[b] == FIRN_NO_CLEARANCE;
+}
 /// Particle-based collisions of a group, none of it faster than speed (m/s), method.md (16):
 /// changes v, and u by the push. False when nobody had to look.
 bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_block *block, size_t first, int n,
