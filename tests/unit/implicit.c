@@ -281,7 +281,8 @@ static void small_steps_of_both_integrators_agree(void **state)
                 def.tolerance = 1e-7f;
                 def.retries = 0;
                 firn_sim *sim = scene_create(&def);
-                sim->materials.damping[0] = 0.0f; // only the explicit step has viscosity
+                sim->materials.column[FIRN_SNOW_DAMPING][0] =
+                    0.0f; // only the explicit step has viscosity
                 scene_add_box(sim, firn_vec(0.0f, 0.0f, 0.0f), 0.05f, firn_vec(0.0f, 0.0f, 0.0f));
                 firn_error error;
                 scene_expect_ok(firn_sim_sort(sim, &error), &error);

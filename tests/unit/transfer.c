@@ -186,11 +186,13 @@ static particle expected_particle(const firn_sim *sim, const variant *v, const f
     }
     ref_mat f = matrix_of(sim, FIRN_F, p);
     int m = ((const uint8_t *)sim->particles.material.data)[p];
-    ref_return mapped = ref_return_map(
-        ref_add(f, dt, ref_mul(e.c, f)), scene_value(sim, FIRN_JP, p),
-        1.0 - (double)sim->materials.compression[m], 1.0 + (double)sim->materials.stretch[m]);
+    ref_return mapped =
+        ref_return_map(ref_add(f, dt, ref_mul(e.c, f)), scene_value(sim, FIRN_JP, p),
+                       1.0 - (double)sim->materials.column[FIRN_SNOW_COMPRESSION][m],
+                       1.0 + (double)sim->materials.column[FIRN_SNOW_STRETCH][m]);
     e.f = mapped.f;
-    e.jp = ref_clamp(mapped.jp, (double)sim->materials.jp_min[m], (double)sim->materials.jp_max[m]);
+    e.jp = ref_clamp(mapped.jp, (double)sim->materials.column[FIRN_SNOW_JP_MIN][m],
+                     (double)sim->materials.column[FIRN_SNOW_JP_MAX][m]);
     return e;
 }
 

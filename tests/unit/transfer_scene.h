@@ -89,11 +89,11 @@ typedef struct moduli {
 static inline moduli moduli_of(const firn_sim *sim, size_t p)
 {
     int material = ((const uint8_t *)sim->particles.material.data)[p];
-    double factor =
-        scene_value(sim, FIRN_STIFFNESS, p) *
-        exp((double)sim->materials.hardening[material] * (1.0 - scene_value(sim, FIRN_JP, p)));
-    moduli m = {factor * (double)sim->materials.mu[material],
-                factor * (double)sim->materials.lambda[material]};
+    double factor = scene_value(sim, FIRN_STIFFNESS, p) *
+                    exp((double)sim->materials.column[FIRN_SNOW_HARDENING][material] *
+                        (1.0 - scene_value(sim, FIRN_JP, p)));
+    moduli m = {factor * (double)sim->materials.column[FIRN_SNOW_MU][material],
+                factor * (double)sim->materials.column[FIRN_SNOW_LAMBDA][material]};
     return m;
 }
 

@@ -160,6 +160,17 @@ FIRN_API void firn_sim_set_progress(firn_sim *sim, firn_progress *progress, void
 /// last sane substep.
 FIRN_API firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error);
 
+/// Keeps a copy of the present state, about 120 bytes per particle, which firn_sim_restore goes
+/// back to after the next call of firn_sim_step, however that has ended. Retries go back to the
+/// same copy: whoever marks the state before each step needs no more memory than without. The next
+/// step but one, adding or removing a source and loading a checkpoint make the mark void. On
+/// failure nothing changes but an earlier mark, which is gone.
+FIRN_API firn_result firn_sim_mark(firn_sim *sim, firn_error *error);
+
+/// Particles, time, emission and the settings of sources are as they were at the mark, to the bit;
+/// settings, materials and colliders stay as they are now.
+FIRN_API firn_result firn_sim_restore(firn_sim *sim, firn_error *error);
+
 FIRN_API double firn_sim_time(const firn_sim *sim); // s
 
 /// Statistics of the last substep.

@@ -7,7 +7,8 @@
 // Groups of lanes in all blocks at most.
 static size_t group_count(const firn_sim *sim)
 {
-    return sim->particles.count / (size_t)sim->kernels->lanes + sim->grid.block_count + 1;
+    return sim->particles.count / (size_t)sim->kernels->lanes +
+           FIRN_MODEL_COUNT * sim->grid.block_count + 1;
 }
 
 firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error)

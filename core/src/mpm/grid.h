@@ -8,6 +8,7 @@
 #define FIRN_GRID_H
 
 #include "base/memory.h"
+#include "models/models.h"
 #include "particles/particles.h"
 #include "space/block_map.h"
 
@@ -40,9 +41,10 @@ typedef enum firn_node_field {
 
 /// A block with particles in it.
 typedef struct firn_block {
-    firn_coord coord;    // in blocks
-    uint32_t begin, end; // its particles
-    float rest;          // s, for which they have hardly moved
+    firn_coord coord;                     // in blocks
+    uint32_t begin, end;                  // its particles
+    uint32_t model_end[FIRN_MODEL_COUNT]; // those of a model end where the next one's begin
+    float rest;                           // s, for which they have hardly moved
     int32_t
         near[FIRN_NEIGHBORS]; // node blocks around it: (x+1)*9 + (y+1)*3 + (z+1); -1: out of reach
     int8_t low[3];            // cells: positions from low to below high, all axes,
@@ -51,9 +53,10 @@ typedef struct firn_block {
 
 typedef struct firn_grid {
     firn_budget *budget;
-    float cell_size; // m
-    int order;       // nodes of the kernel along an axis: 3 quadratic, 4 cubic
-    int field_count; // of firn_node_field that are in use
+    const firn_materials *materials; // whose models the particles are sorted by
+    float cell_size;                 // m
+    int order;                       // nodes of the kernel along an axis: 3 quadratic, 4 cubic
+    int field_count;                 // of firn_node_field that are in use
     size_t block_count;
     firn_array blocks; // firn_block, in key order
     size_t node_block_count;
@@ -71,6 +74,13 @@ typedef struct firn_grid {
 static inline firn_block *firn_grid_blocks(const firn_grid *grid)
 {
     return (firn_block *)grid->blocks.data;
+}
+
+/// For a block, or a piece of one, whose particles are all of one model.
+static inline void firn_block_set_model(firn_block *block, int model)
+{
+    for (int m = 0; m < FIRN_MODEL_COUNT; m++)
+        block->model_end[m] = m < model ? block->begin : block->end;
 }
 
 static inline firn_coord firn_neighbor_offset(int neighbor)
@@ -135,9 +145,9 @@ typedef struct firn_bounds {
     firn_vec3 lower, upper; // m
 } firn_bounds;
 
-/// Sorts the particles into blocks and cells, removes those out of bounds, and builds the blocks,
-/// their neighbors and colors. The first sorted_count particles are in the present blocks; the
-/// rest are new and listed with the key of their block in keys. On failure nothing changes.
+/// Sorts the particles into blocks, models and cells, removes those out of bounds, and builds the
+/// blocks, their neighbors and colors. The first sorted_count particles are in the present blocks;
+/// the rest are new and listed with the key of their block in keys. On failure nothing changes.
 firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const firn_bounds *bounds,
                            const uint64_t *new_keys, size_t sorted_count, int thread_count,
                            firn_error *error);

@@ -5,26 +5,11 @@
 #include "base/memory.h"
 #include "contact/colliders.h"
 #include "grid.h"
+#include "models/models.h"
 #include "particles/particles.h"
-
-enum { FIRN_MATERIAL_LIMIT = 256, FIRN_CACHE_CHANNELS = 8 };
 
 /// Cells from the middle of a block to the farthest point a particle of it can be at.
 #define FIRN_BLOCK_REACH 5.2f
-
-/// Constitutive parameters as columns, indexed by a particle's material.
-typedef struct firn_materials {
-    int count;
-    float mu[FIRN_MATERIAL_LIMIT];     // Pa
-    float lambda[FIRN_MATERIAL_LIMIT]; // Pa
-    float hardening[FIRN_MATERIAL_LIMIT];
-    float compression[FIRN_MATERIAL_LIMIT]; // theta_c
-    float stretch[FIRN_MATERIAL_LIMIT];     // theta_s
-    float jp_min[FIRN_MATERIAL_LIMIT];
-    float jp_max[FIRN_MATERIAL_LIMIT];
-    float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
-    float damping[FIRN_MATERIAL_LIMIT]; // s
-} firn_materials;
 
 /// In a list of clearances: a collider is near.
 #define FIRN_NO_CLEARANCE (-1.0f)
@@ -76,8 +61,10 @@ typedef struct firn_pass {
     const float *block_clearance;       // FIRN_NO_CLEARANCE: groups of the block must look
     float *group_clearance; // m, that a group and the surfaces may go before another look is due
     float flip_share;       // of FLIP in the new velocity, for this dt
-    float *
-        cache[FIRN_CACHE_CHANNELS]; // strain and V0 mu, V0 lambda of each particle, for the Hessian
+    float *cache[FIRN_CACHE_CHANNELS]; // of each particle, what its model wants for the Hessian;
+                                       // the last two are V0 mu, V0 lambda near the diagonal
+    float strain_rate; // 1/s: in the Hessian, a stress that follows the strain rate counts as this
+                       // much strain
     firn_node_field velocity, old; // where the particles' momentum and force go, and come back from
     firn_node_field input, output; // of the Hessian product
 } firn_pass;
@@ -91,7 +78,8 @@ typedef struct firn_block_sums {
     double moment[3]; // kg m
     double kinetic;   // J
     double elastic;   // J
-    double jp;
+    double jp;        // of those that pack
+    uint32_t packing; // particles whose model packs
     float jp_min;
 } firn_block_sums;
 
@@ -131,7 +119,7 @@ typedef struct firn_kernels {
     void (*prepare_hessian)(const firn_pass *pass, const firn_block *block);
     /// Adds the product of the stress Hessian with the input field to the output field.
     void (*apply_hessian)(const firn_pass *pass, const firn_block *block);
-    /// Adds the diagonal of the stress Hessian, as for snow without strain, to the output field.
+    /// Adds the diagonal of the stress Hessian, as for matter without strain, to the output field.
     void (*diagonal_hessian)(const firn_pass *pass, const firn_block *block);
     /// Computes as fast as it can for some milliseconds; the number of floating-point operations.
     double (*exercise)(void);

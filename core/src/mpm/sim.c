@@ -19,14 +19,14 @@ const char *firn_stage_name(int stage)
     return stage >= 0 && (size_t)stage < FIRN_COUNT(names) ? names[stage] : NULL;
 }
 
-// Row `to` becomes the snow of row `from` that tears earlier.
+// Row `to` becomes the matter of row `from` that breaks earlier.
 static void put_bond(firn_materials *m, int to, const firn_bond *bond)
 {
-    float *const columns[] = {m->mu,     m->lambda, m->hardening, m->compression, m->stretch,
-                              m->jp_min, m->jp_max, m->density,   m->damping};
-    for (size_t i = 0; i < FIRN_COUNT(columns); i++)
-        columns[i][to] = columns[i][bond->of];
-    m->stretch[to] *= bond->stretch;
+    m->model[to] = m->model[bond->of];
+    m->density[to] = m->density[bond->of];
+    for (int c = 0; c < FIRN_MATERIAL_COLUMNS; c++)
+        m->column[c][to] = m->column[c][bond->of];
+    m->column[firn_model_at(m->model[to])->bond_column][to] *= bond->share;
 }
 
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
@@ -35,21 +35,12 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
     firn_materials *materials = &sim->materials;
     FIRN_TRY(
         firn_def_check(def->cookie, sizeof *def, firn_material_params(), def, "material", error));
-    if (def->jp_min > def->jp_max)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "material.jp_min is above material.jp_max; swap them");
-    float e = def->young_modulus, nu = def->poisson_ratio;
-    materials->mu[index] = e / (2.0f * (1.0f + nu));
-    materials->lambda[index] = e * nu / ((1.0f + nu) * (1.0f - 2.0f * nu));
-    materials->hardening[index] = def->hardening;
-    materials->compression[index] = def->critical_compression;
-    materials->stretch[index] = def->critical_stretch;
-    materials->jp_min[index] = def->jp_min;
-    materials->jp_max[index] = def->jp_max;
-    materials->density[index] = def->density;
-    materials->damping[index] = def->damping;
+    const firn_model *model = firn_model_at(def->model);
+    if (model->check != NULL)
+        FIRN_TRY(model->check(def, error));
+    firn_materials_put(materials, index, def);
     for (int i = 0; i < materials->count; i++)
-        if (sim->bonds[i].stretch > 0.0f && sim->bonds[i].of == index)
+        if (sim->bonds[i].share > 0.0f && sim->bonds[i].of == index)
             put_bond(materials, i, &sim->bonds[i]);
     return FIRN_OK;
 }
@@ -94,6 +85,7 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->particles.budget = &sim->budget;
     sim->particles.channel_count = firn_sim_is_apic(sim) ? FIRN_CHANNEL_MAX : FIRN_C;
     sim->grid.budget = &sim->budget;
+    sim->grid.materials = &sim->materials;
     sim->grid.cell_size = def->cell_size;
     sim->grid.order = def->kernel == FIRN_KERNEL_QUADRATIC ? 3 : 4;
     sim->implicit = def->integrator == FIRN_INTEGRATOR_IMPLICIT;
@@ -105,6 +97,7 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     firn_sim_put_material(sim, 0, &reference, NULL);
     sim->materials.count = 1;
     sim->stats.mean_jp = sim->stats.min_jp = 1.0;
+    sim->revision = 1;
     *out = sim;
     return FIRN_OK;
 }
@@ -137,17 +130,12 @@ void firn_sim_destroy(firn_sim *sim)
                             &sim->rest.asleep,
                             &sim->rest.awake,
                             &sim->rest.idle,
-                            &sim->rest.held,
-                            &sim->snapshot.material,
-                            &sim->snapshot.new_keys,
-                            &sim->snapshot.blocks,
-                            &sim->snapshot.sources};
+                            &sim->rest.held};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
     for (int c = 0; c < FIRN_CACHE_OWN; c++)
         firn_array_free(&sim->budget, &sim->solve.cache[c]);
-    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
-        firn_array_free(&sim->budget, &sim->snapshot.channel[c]);
+    firn_snapshot_free(sim);
     FIRN_ASSERT(sim->budget.used == sizeof *sim);
     firn_free(sim);
 }
@@ -226,7 +214,7 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
         return FIRN_OK;
     int index = 0;
     while (index < sim->materials.count &&
-           (sim->bonds[index].stretch != bond.stretch || sim->bonds[index].of != bond.of))
+           (sim->bonds[index].share != bond.share || sim->bonds[index].of != bond.of))
         index++;
     if (index == sim->materials.count) {
         FIRN_TRY(check_material_count(sim, error));
@@ -308,6 +296,7 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
         firn_source_close(&source);
         return result;
     }
+    firn_snapshot_void(sim);
     ((firn_source *)sim->emission.sources.data)[sim->emission.source_count++] = source;
     if (id != NULL)
         *id = (firn_source_id){(uint32_t)sim->emission.source_count, source.generation};
@@ -320,6 +309,7 @@ firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error 
     if (id.index1 == 0 || id.index1 > (uint32_t)sim->emission.source_count ||
         !sources[id.index1 - 1].alive || sources[id.index1 - 1].generation != id.generation)
         return firn_fail(error, FIRN_ERR_STALE, "the source id names no source of this simulation");
+    firn_snapshot_void(sim);
     firn_source_close(&sources[id.index1 - 1]);
     sources[id.index1 - 1].alive = false;
     return FIRN_OK;

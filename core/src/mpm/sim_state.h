@@ -10,6 +10,7 @@
 #include "particles/particles.h"
 #include "seeding/seeding.h"
 #include "sequence.h"
+#include "state.h"
 
 #include "firn/sim.h"
 
@@ -30,17 +31,20 @@ typedef enum firn_stage {
     FIRN_STAGE_END,
 } firn_stage;
 
-/// What a retry goes back to.
+/// What changes of the state without its arrays.
+typedef struct firn_moment {
+    firn_state_scalars scalars;
+    firn_array sources; // firn_source, whole: keys may change their settings between two steps
+} firn_moment;
+
+/// What a retry goes back to, and who has marked the state, snapshot.c.
 typedef struct firn_snapshot {
-    firn_array channel[FIRN_CHANNEL_MAX];
-    firn_array material, new_keys, blocks, sources;
-    size_t count, sorted_count, block_count;
-    bool volumes_missing;
-    uint32_t next_id;
-    int64_t substep;
-    double time;
-    uint64_t acting_colliders;
-    bool disturbed;
+    firn_array bytes;  // the arrays of the state, as in a checkpoint
+    uint64_t revision; // of the simulation's arrays that these are; 0: none
+    size_t new_count;  // particles among them that wait for the next sort
+    firn_moment start; // of the last call of firn_sim_step, with retries
+    firn_moment mark;  // of firn_sim_mark
+    bool marked;
 } firn_snapshot;
 
 /// Extremes over the nodes after an update.
@@ -50,10 +54,10 @@ typedef struct firn_node_limits {
     bool finite;
 } firn_node_limits;
 
-/// The snow between chunks is a material that differs from another in one number.
+/// What holds chunks together is a material that differs from theirs in one number.
 typedef struct firn_bond {
-    float stretch; // factor on critical_stretch; 0: the material is not of this kind
-    uint8_t of;    // index of the material of the chunks
+    float share; // factor on the bond_column of its model; 0: the material is not of this kind
+    uint8_t of;  // index of the material of the chunks
 } firn_bond;
 
 /// What the end of a substep knows of the next one.
@@ -171,6 +175,7 @@ struct firn_sim {
 
     double time; // s
     int64_t substep;
+    uint64_t revision; // of the arrays of the state, see firn_snapshot
     firn_snapshot snapshot;
     firn_step_stats stats;
     firn_progress *progress;
@@ -271,6 +276,15 @@ firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 firn_result firn_sleep_reserve(firn_sim *sim, firn_error *error);
 void firn_sleep_arrange(firn_sim *sim);
 void firn_sleep_update(firn_sim *sim, float dt);
+
+/// snapshot.c: keeps the state that a step starts from, if anybody may go back to it; goes back;
+/// forgets the mark, when something else than a step is about to change the arrays of the state.
+firn_result firn_snapshot_begin(firn_sim *sim, firn_error *error);
+void firn_snapshot_undo(firn_sim *sim);
+void firn_snapshot_void(firn_sim *sim);
+/// Whether new particles may be brought back that wait for their block.
+bool firn_snapshot_has_new(const firn_sim *sim);
+void firn_snapshot_free(firn_sim *sim);
 
 /// sim.c: checks a material and puts it at an index.
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,

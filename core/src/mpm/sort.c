@@ -1,4 +1,4 @@
-/// Stable sort of the particles by block and cell, and the blocks that follow from it.
+/// Stable sort of the particles by block, model and cell, and the blocks that follow from it.
 ///
 /// Between two sorts particles drift into the blocks next to their own at most. Every present block
 /// groups its particles by the neighbor they go; every new block then takes one group of each
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    CELLS = FIRN_BLOCK_NODES,
+    PLACES = FIRN_BLOCK_NODES * FIRN_MODEL_COUNT, // cells of a block, once for each model
     FEW = 16, // particles of a block that are sorted by comparing
 };
 
@@ -184,13 +184,13 @@ static uint32_t particle_at(const firn_sorting *s, const part *p, size_t i)
     return p->particles != NULL ? p->particles[i] : (uint32_t)s->loose[p->first + i];
 }
 
-// Puts particles behind those of their cells that are there; few, by comparing.
+// Puts particles behind those of their places that are there; few, by comparing.
 static void insert_part(const firn_sorting *s, const part *p, uint32_t *final, uint32_t filled)
 {
     for (size_t i = 0; i < p->count; i++) {
-        uint32_t particle = particle_at(s, p, i), cell = firn_sort_cell(s->codes[particle]),
+        uint32_t particle = particle_at(s, p, i), place = firn_sort_place(s->codes[particle]),
                  at = filled++;
-        for (; at > 0 && firn_sort_cell(s->codes[final[at - 1]]) > cell; at--)
+        for (; at > 0 && firn_sort_place(s->codes[final[at - 1]]) > place; at--)
             final[at] = final[at - 1];
         final[at] = particle;
     }
@@ -199,11 +199,13 @@ static void insert_part(const firn_sorting *s, const part *p, uint32_t *final, u
 // Many, by counting.
 static void order_many(const firn_sorting *s, const part *parts, int count, uint32_t *final)
 {
-    uint32_t at[CELLS] = {0}, sum = 0;
+    uint32_t at[PLACES], sum = 0;
+    int places = s->model != NULL ? PLACES : FIRN_BLOCK_NODES;
+    memset(at, 0, (size_t)places * sizeof *at);
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++)
-            at[firn_sort_cell(s->codes[particle_at(s, &parts[k], i)])]++;
-    for (int c = 0; c < CELLS; c++) {
+            at[firn_sort_place(s->codes[particle_at(s, &parts[k], i)])]++;
+    for (int c = 0; c < places; c++) {
         uint32_t here = at[c];
         at[c] = sum;
         sum += here;
@@ -211,7 +213,7 @@ static void order_many(const firn_sorting *s, const part *parts, int count, uint
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++) {
             uint32_t particle = particle_at(s, &parts[k], i);
-            final[at[firn_sort_cell(s->codes[particle])]++] = particle;
+            final[at[firn_sort_place(s->codes[particle])]++] = particle;
         }
 }
 
@@ -234,6 +236,21 @@ static void find_reach(const firn_sorting *s, firn_block *block, const uint32_t 
     }
 }
 
+// Where the particles of each model end in a block that has been ordered.
+static void find_segments(const firn_sorting *s, firn_block *block, const uint32_t *final)
+{
+    if (s->model == NULL) {
+        firn_block_set_model(block, s->grid->materials->model[0]);
+        return;
+    }
+    uint32_t i = 0, count = block->end - block->begin;
+    for (int m = 0; m < FIRN_MODEL_COUNT; m++) {
+        while (i < count && firn_sort_model(s->codes[final[i]]) == m)
+            i++;
+        block->model_end[m] = block->begin + i;
+    }
+}
+
 // Within a block, particles of one cell stand together. Writes the final order. A block that keeps
 // the number of its particles keeps its rest; the others were disturbed.
 static void order_block(const firn_sorting *s, size_t b)
@@ -250,6 +267,7 @@ static void order_block(const firn_sorting *s, size_t b)
         filled += (uint32_t)parts[k].count;
     }
     find_reach(s, block, final);
+    find_segments(s, block, final);
     block->rest = 0.0f;
     if (block->near[FIRN_MOVE_STAY] >= 0) {
         const firn_block *before = &firn_grid_blocks(s->grid)[block->near[FIRN_MOVE_STAY]];
@@ -348,6 +366,7 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
         .new_keys = new_keys,
         .sorted_count = sorted_count,
         .thread_count = thread_count,
+        .model = grid->materials->mixed ? grid->materials->model : NULL,
         .u = {firn_channel_of(particles, FIRN_U), firn_channel_of(particles, FIRN_U + 1),
               firn_channel_of(particles, FIRN_U + 2)},
     };

@@ -73,6 +73,9 @@ static uint32_t code_of(const firn_sorting *s, size_t p, int group)
 {
     uint32_t cell =
         cell_along(s->u[0][p]) << 4 | cell_along(s->u[1][p]) << 2 | cell_along(s->u[2][p]);
+    if (s->model != NULL)
+        cell |= (uint32_t)s->model[((const uint8_t *)s->particles->material.data)[p]]
+                << FIRN_CELL_BITS;
     return cell << FIRN_GROUP_BITS | (uint32_t)group;
 }
 

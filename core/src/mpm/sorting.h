@@ -27,9 +27,10 @@ typedef struct firn_sorting {
     size_t sorted_count;
     int thread_count;
     const float *u[3];
-    uint32_t *codes;   // of each particle, see firn_sort_cell
-    firn_array *final; // uint32, the particle that comes to each place
-    firn_moves *moves; // of each present block
+    const uint8_t *model; // of each material; NULL when all are of one
+    uint32_t *codes;      // of each particle, see firn_sort_place
+    firn_array *final;    // uint32, the particle that comes to each place
+    firn_moves *moves;    // of each present block
     // New block << 32 | particle, for those that come from elsewhere, in order.
     const uint64_t *loose;
     size_t loose_count;
@@ -42,10 +43,22 @@ static inline uint32_t firn_group_size(const firn_moves *moves, int group)
     return moves->begin[group + 1] - moves->begin[group];
 }
 
-/// Particles are sorted by their codes: the way they go and, above that, their cell there.
-enum { FIRN_GROUP_BITS = 8 };
+/// Particles are sorted by their codes: the way they go and, above that, their cell there and their
+/// model.
+enum { FIRN_GROUP_BITS = 8, FIRN_CELL_BITS = 6 };
 
-static inline uint32_t firn_sort_cell(uint32_t code) { return code >> FIRN_GROUP_BITS; }
+/// Model and cell: the place in the order of a block.
+static inline uint32_t firn_sort_place(uint32_t code) { return code >> FIRN_GROUP_BITS; }
+
+static inline uint32_t firn_sort_cell(uint32_t code)
+{
+    return firn_sort_place(code) & (FIRN_BLOCK_NODES - 1);
+}
+
+static inline int firn_sort_model(uint32_t code)
+{
+    return (int)(firn_sort_place(code) >> FIRN_CELL_BITS);
+}
 
 /// Whole blocks below a position in cells. The inner floor keeps a tiny negative number below zero.
 static inline float firn_blocks_below(float u) { return floorf(0.25f * floorf(u)); }

@@ -39,7 +39,7 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_grid_sort(&sim->grid, &sim->particles, &bounds, sim->emission.new_keys.data,
                             sim->order.sorted_count, sim->thread_count, error));
     // A retry brings the keys of its particles back.
-    if (sim->snapshot.count == sim->snapshot.sorted_count)
+    if (!firn_snapshot_has_new(sim))
         firn_array_relax(&sim->budget, &sim->emission.new_keys);
     sim->order.sorted_count = sim->particles.count;
     FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
@@ -287,72 +287,6 @@ static firn_result run(attempt *a, firn_error *error)
     return result;
 }
 
-static firn_result copy_array(firn_sim *sim, firn_array *to, const void *from, size_t bytes,
-                              firn_error *error)
-{
-    FIRN_TRY(firn_array_claim(&sim->budget, to, bytes, 1, error));
-    if (bytes > 0)
-        memcpy(to->data, from, bytes);
-    return FIRN_OK;
-}
-
-static firn_result take_snapshot(firn_sim *sim, firn_error *error)
-{
-    firn_snapshot *s = &sim->snapshot;
-    const firn_particles *p = &sim->particles;
-    for (int c = 0; c < p->channel_count; c++)
-        FIRN_TRY(copy_array(sim, &s->channel[c], firn_channel_of(p, c), p->count * sizeof(float),
-                            error));
-    FIRN_TRY(copy_array(sim, &s->material, p->material.data, p->count, error));
-    FIRN_TRY(copy_array(sim, &s->new_keys, sim->emission.new_keys.data,
-                        (p->count - sim->order.sorted_count) * sizeof(uint64_t), error));
-    FIRN_TRY(copy_array(sim, &s->blocks, sim->grid.blocks.data,
-                        sim->grid.block_count * sizeof(firn_block), error));
-    FIRN_TRY(copy_array(sim, &s->sources, sim->emission.sources.data,
-                        (size_t)sim->emission.source_count * sizeof(firn_source), error));
-    s->count = p->count;
-    s->sorted_count = sim->order.sorted_count;
-    s->volumes_missing = sim->volumes_missing;
-    s->block_count = sim->grid.block_count;
-    s->next_id = p->next_id;
-    s->substep = sim->substep;
-    s->time = sim->time;
-    s->acting_colliders = sim->rest.acting_colliders;
-    s->disturbed = sim->rest.disturbed;
-    return FIRN_OK;
-}
-
-static void restore_array(void *to, const firn_array *from, size_t bytes)
-{
-    if (bytes > 0)
-        memcpy(to, from->data, bytes);
-}
-
-// Every array is at least as large as when the snapshot was taken, so this cannot fail.
-static void restore_snapshot(firn_sim *sim)
-{
-    const firn_snapshot *s = &sim->snapshot;
-    firn_particles *p = &sim->particles;
-    for (int c = 0; c < p->channel_count; c++)
-        restore_array(firn_channel_of(p, c), &s->channel[c], s->count * sizeof(float));
-    restore_array(p->material.data, &s->material, s->count);
-    restore_array(sim->emission.new_keys.data, &s->new_keys,
-                  (s->count - s->sorted_count) * sizeof(uint64_t));
-    restore_array(sim->grid.blocks.data, &s->blocks, s->block_count * sizeof(firn_block));
-    restore_array(sim->emission.sources.data, &s->sources,
-                  (size_t)sim->emission.source_count * sizeof(firn_source));
-    p->count = s->count;
-    sim->order.sorted_count = s->sorted_count;
-    sim->volumes_missing = s->volumes_missing;
-    p->next_id = s->next_id;
-    sim->grid.block_count = s->block_count;
-    sim->substep = s->substep;
-    sim->time = s->time;
-    sim->rest.acting_colliders = s->acting_colliders;
-    sim->rest.disturbed = s->disturbed;
-    sim->order.must_sort = true;
-}
-
 firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error)
 {
     if (!(seconds > 0.0) || !(seconds < 1e6))
@@ -360,15 +294,14 @@ firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error)
                          "cannot step by %g s; the time must be above zero and below 1e6 s",
                          seconds);
     attempt a = {.sim = sim, .begin = sim->time, .end = sim->time + seconds, .shrink = 1.0};
-    if (sim->def.retries > 0)
-        FIRN_TRY(take_snapshot(sim, error));
+    FIRN_TRY(firn_snapshot_begin(sim, error));
     firn_result result = run(&a, error);
     for (int i = 0; result == FIRN_ERR_DIVERGED && i < sim->def.retries; i++) {
-        restore_snapshot(sim);
+        firn_snapshot_undo(sim);
         a.shrink *= 0.5;
         result = run(&a, error);
     }
     if (result == FIRN_ERR_DIVERGED && sim->def.retries > 0)
-        restore_snapshot(sim);
+        firn_snapshot_undo(sim);
     return result;
 }

@@ -102,12 +102,14 @@ static bool touch_near(const firn_pass *pass, const firn_block *block, const fir
     return true;
 }
 
-bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_block *block, size_t first, int n,
-                              float speed)
+bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_segment *segment, size_t first,
+                              int n, float speed)
 {
-    // Groups of different blocks may begin in the same line.
+    // Groups of different segments may begin in the same line.
+    const firn_block *block = segment->block;
     size_t b = (size_t)(block - firn_grid_blocks(pass->grid));
-    float *clearance = &pass->group_clearance[first / FIRN_LANES + b];
+    size_t s = FIRN_MODEL_COUNT * b + (size_t)segment->model;
+    float *clearance = &pass->group_clearance[first / FIRN_LANES + s];
     float travel = 1.001f * pass->dt * speed + pass->surface_travel;
     if (*clearance > travel) {
         *clearance -= travel;

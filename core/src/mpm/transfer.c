@@ -16,6 +16,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
                   : firn_sim_is_implicit(sim) ? FIRN_SCHEME_APIC_SPLIT
                                               : FIRN_SCHEME_APIC,
         .dt = dt,
+        .strain_rate = dt > 0.0f ? 1.0f / (sim->def.beta * dt) : 0.0f,
         .velocity = FIRN_NODE_VELOCITY,
         .old = FIRN_NODE_OLD,
         // The share is given for a reference step; it compounds like a decay, method.md (14).
@@ -56,6 +57,7 @@ static void add_sums(firn_sim *sim)
     const firn_block_sums *sums = sim->sums.data;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
+    double packing = 0.0, least = (double)FIRN_NO_JP;
     firn_step_stats *stats = &sim->stats;
     firn_vec3 gravity = sim->def.gravity;
     if (sim->forces.acting_count > 0)
@@ -64,7 +66,6 @@ static void add_sums(firn_sim *sim)
     stats->mean_jp = stats->min_jp = 1.0;
     if (sim->particles.count == 0)
         return;
-    stats->min_jp = (double)FIRN_NO_JP;
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         const firn_block_sums *s = &sums[b];
         firn_coord c = blocks[b].coord;
@@ -74,10 +75,14 @@ static void add_sums(firn_sim *sim)
                             (double)gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
                             (double)gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
         jp += s->jp;
-        if (s->jp_min < stats->min_jp)
-            stats->min_jp = s->jp_min;
+        packing += s->packing;
+        if (s->jp_min < least)
+            least = s->jp_min;
     }
-    stats->mean_jp = jp / (double)sim->particles.count;
+    if (packing > 0.0) {
+        stats->mean_jp = jp / packing;
+        stats->min_jp = least;
+    }
 }
 
 /// What the kernels of one stage need.
