@@ -70,6 +70,14 @@ void firn_owners_free(firn_owners *owners);
 /// The rank that owns a block with this key, whether or not there is such a block.
 int firn_owners_rank(const firn_owners *owners, uint64_t key);
 
+/// Those of count node blocks that this rank owns, in their order; alone it owns all. Sums over
+/// node blocks are of these.
+static inline firn_rank_range firn_owners_nodes(const firn_owners *owners, size_t count)
+{
+    firn_rank_range all = {0, count}, own = {owners->first_node_block, owners->end_node_block};
+    return firn_owners_shared(owners) ? own : all;
+}
+
 /// True when this rank does; alone it owns all.
 static inline bool firn_owners_own(const firn_owners *owners, uint64_t key)
 {

@@ -99,6 +99,7 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->implicit = def->integrator == FIRN_INTEGRATOR_IMPLICIT;
     firn_sim_choose_integrator(sim);
     sim->colliders.budget = &sim->budget;
+    sim->forces.budget = &sim->budget;
     sim->emission.seeds.budget = &sim->budget;
     firn_material_def reference = firn_material_def_default();
     firn_sim_put_material(sim, 0, &reference, NULL);
@@ -137,6 +138,8 @@ void firn_sim_destroy(firn_sim *sim)
     firn_grid_free(&sim->grid);
     firn_owners_free(&sim->owners);
     firn_colliders_free(&sim->colliders);
+    firn_forces_free(&sim->forces);
+    firn_contact_free(&sim->contact, &sim->budget);
     firn_seeds_free(&sim->emission.seeds);
     firn_array *arrays[] = {
         &sim->emission.new_keys, &sim->emission.sources, &sim->measures.sums,
@@ -374,6 +377,17 @@ firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,
                                      firn_error *error)
 {
     return firn_colliders_deform(&sim->colliders, id, from, to, error);
+}
+
+firn_result firn_sim_add_force(firn_sim *sim, const firn_force_def *def, firn_force_id *id,
+                               firn_error *error)
+{
+    return firn_forces_add(&sim->forces, def, id, error);
+}
+
+firn_result firn_sim_remove_force(firn_sim *sim, firn_force_id id, firn_error *error)
+{
+    return firn_forces_remove(&sim->forces, id, error);
 }
 
 void firn_sim_set_progress(firn_sim *sim, firn_progress *progress, void *user)

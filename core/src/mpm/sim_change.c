@@ -61,3 +61,13 @@ firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
         firn_sleep_disturb(&sim->rest);
     return FIRN_OK;
 }
+
+firn_result firn_sim_change_force(firn_sim *sim, firn_force_id id, const firn_force_def *def,
+                                  firn_error *error)
+{
+    bool everywhere = false;
+    FIRN_TRY(firn_forces_change(&sim->forces, id, def, &everywhere, error));
+    if (everywhere)
+        sim->rest.disturbed = true;
+    return FIRN_OK;
+}

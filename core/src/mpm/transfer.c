@@ -23,7 +23,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
         .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
     };
     pass.surface_travel = sim->clearance.surface_travel;
-    pass.surface_total = sim->clearance.surface_total;
+    pass.contacts = &sim->contact.particles;
     pass.block_clearance = sim->clearance.block.data;
     pass.group_clearance = sim->clearance.group.data;
     memcpy(pass.cache, sim->solve.cache, sizeof pass.cache);
@@ -71,16 +71,18 @@ static void add_blocks(void *state, void *context)
     const firn_block_sums *sums = sim->measures.sums.data;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
+    firn_vec3 gravity = sim->def.gravity;
+    if (sim->forces.acting_count > 0)
+        gravity = firn_add(gravity, firn_forces_constant(&sim->forces));
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         const firn_block_sums *s = &sums[b];
         firn_coord c = blocks[b].coord;
         t->mass += s->mass;
         t->kinetic += s->kinetic;
         t->elastic += s->elastic;
-        t->potential -=
-            (double)sim->def.gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
-            (double)sim->def.gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
-            (double)sim->def.gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
+        t->potential -= (double)gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
+                        (double)gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
+                        (double)gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
         t->jp += s->jp;
         t->packing += s->packing;
         if (s->jp_min < t->jp_min)
