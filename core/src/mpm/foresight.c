@@ -1,6 +1,4 @@
-/// What the end of a substep knows of the next one: the extremes of all particles, from which the
-/// next dt follows, and the substep that the grid has been filled for in advance.
-#include "sim_state.h"
+#include "foresight.h"
 
 #include <math.h>
 
