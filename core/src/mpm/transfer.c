@@ -155,6 +155,7 @@ static void block_cycle(const void *user, size_t b, size_t following)
 
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
 {
+    FIRN_ASSERT(firn_grid_has(&sim->grid, FIRN_NODE_NEXT)); // explicit
     firn_pass pass = firn_sim_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
     next.velocity = FIRN_NODE_NEXT;
     next.old = FIRN_NODE_NEXT_OLD;
@@ -253,6 +254,7 @@ void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
                                  firn_node_field output)
 {
+    FIRN_ASSERT(sim->solve.cache[0] != NULL); // leased by firn_transfer_prepare_hessian
     firn_pass pass = firn_sim_pass(sim, dt);
     pass.input = input;
     pass.output = output;
