@@ -183,8 +183,9 @@ static inline firn_sim *make_scene(const variant *v, uint64_t seed)
     drift(sim, &seed);
     scene_expect_ok(firn_sim_reserve(sim, &error), &error);
     // Tests look at all nodes, also at those that no particle reaches and nobody clears.
-    for (int f = 0; f < sim->grid.field_count; f++)
-        memset(sim->grid.field[f].data, 0, sim->grid.field[f].bytes);
+    for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++)
+        if (firn_grid_has(&sim->grid, (firn_node_field)f))
+            memset(sim->grid.field[f].data, 0, sim->grid.field[f].bytes);
     firn_clearance_forget(sim);
     scene_expect_ok(firn_clearance_prepare(sim, 1e-4f, &error), &error);
     return sim;
@@ -255,7 +256,7 @@ static inline dense_velocity *copy_nodes(const firn_sim *sim)
             for (int k = 0; k < 3; k++) {
                 dense->fresh[index][k] =
                     (double)firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b)[4 * n + k];
-                if (sim->grid.field_count > FIRN_NODE_OLD)
+                if (firn_grid_has(&sim->grid, FIRN_NODE_OLD))
                     dense->old[index][k] =
                         (double)firn_grid_nodes(&sim->grid, FIRN_NODE_OLD, b)[4 * n + k];
             }

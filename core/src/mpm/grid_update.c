@@ -11,7 +11,7 @@ enum { AHEAD = 4 }; // blocks
 
 static float notable_mass(const firn_sim *sim)
 {
-    const firn_block_sums *sums = sim->sums.data;
+    const firn_block_sums *sums = sim->measures.sums.data;
     double mass = 0.0;
     for (size_t b = 0; b < sim->grid.block_count; b++)
         mass += sums[b].mass;
@@ -249,6 +249,12 @@ static void prefetch_rows(const firn_sim *sim, size_t b)
     for (int row = 0; row < FIRN_BLOCK_ROWS; row++)
         if (rows >> row & 1)
             __builtin_prefetch(velocity + row * FIRN_ROW_FLOATS, 1);
+}
+
+firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error)
+{
+    return firn_array_claim(&sim->budget, &sim->node_limits, sim->grid.node_block_count,
+                            sizeof(firn_node_limits), error);
 }
 
 firn_node_limits firn_grid_update(firn_sim *sim, float dt)

@@ -294,11 +294,35 @@ firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_array_claim(&sim->budget, &sim->solve.blocks, sim->grid.node_block_count,
                               sizeof(solve_block), error));
     size_t padded = sim->particles.count + FIRN_PADDING;
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
         FIRN_TRY(
-            firn_array_claim(&sim->budget, &sim->solve.cache[c], padded, sizeof(float), error));
+            firn_scratch_reserve(&sim->budget, &sim->grid.words[w], padded, sizeof(float), error));
     return FIRN_OK;
 }
+
+/// Who leases scratch memory here.
+static const char holder[] = "implicit solve";
+
+_Static_assert(FIRN_CACHE_CHANNELS == FIRN_WORD_COUNT + 1, "the spare slot is the last channel");
+
+void firn_implicit_lease_cache(firn_sim *sim)
+{
+    size_t padded = sim->particles.count + FIRN_PADDING;
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
+        sim->solve.cache[w] =
+            firn_scratch_lease(&sim->grid.words[w], holder, padded, sizeof(float));
+    sim->solve.cache[FIRN_WORD_COUNT] = firn_particles_lease_spare(&sim->particles, holder);
+}
+
+void firn_implicit_release_cache(firn_sim *sim)
+{
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
+        firn_scratch_release(&sim->grid.words[w], holder);
+    firn_particles_release_spare(&sim->particles, holder);
+    memset(sim->solve.cache, 0, sizeof sim->solve.cache);
+}
+
+void firn_implicit_forget(firn_solver *solve) { solve->warm = false; }
 
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)
 {
@@ -307,6 +331,7 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt)
     firn_transfer_prepare_hessian(sim, dt);
     for_blocks(&s, begin_block);
     firn_solve solve = iterate(&s, mass);
+    firn_implicit_release_cache(sim);
     if (solve.converged) {
         firn_reaction_finish(sim, s.scale);
         remember_change(&s);

@@ -103,8 +103,7 @@ void firn_sim_choose_integrator(firn_sim *sim)
     if (def->integrator == FIRN_INTEGRATOR_AUTO)
         estimate(sim);
     // Fields of the grid are claimed by the sort that every call begins with.
-    int fields = sim->implicit                         ? FIRN_NODE_FIELD_COUNT
-                 : def->transfer == FIRN_TRANSFER_FLIP ? FIRN_NODE_NEXT_OLD + 1
-                                                       : FIRN_NODE_NEXT + 1;
-    sim->grid.field_count = fields;
+    firn_grid_use(&sim->grid, sim->implicit           ? FIRN_FIELDS_IMPLICIT
+                              : firn_sim_is_apic(sim) ? FIRN_FIELDS_APIC
+                                                      : FIRN_FIELDS_FLIP);
 }

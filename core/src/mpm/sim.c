@@ -62,6 +62,12 @@ static firn_result check_domain(const firn_sim_def *def, firn_error *error)
                      (double)reach, (double)def->cell_size, (double)limit);
 }
 
+/// A simulation and what even its readers may change; it begins with the simulation.
+typedef struct sim_memory {
+    firn_sim sim;
+    firn_affine affine;
+} sim_memory;
+
 firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error *error)
 {
     *out = NULL;
@@ -74,9 +80,11 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
                          "FIRN_ISA is '%s', which this machine cannot run; leave it unset, or use "
                          "scalar, baseline, avx2 or avx512",
                          isa);
-    firn_sim *sim = firn_alloc_zero(sizeof *sim);
-    if (sim == NULL)
+    sim_memory *memory = firn_alloc_zero(sizeof *memory);
+    if (memory == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a simulation");
+    firn_sim *sim = &memory->sim;
+    sim->affine = &memory->affine;
     sim->def = *def;
     sim->kernels = kernels;
     sim->thread_count = firn_thread_count(def->thread_count);
@@ -117,24 +125,14 @@ void firn_sim_destroy(firn_sim *sim)
     firn_forces_free(&sim->forces);
     firn_contact_free(&sim->contact, &sim->budget);
     firn_seeds_free(&sim->emission.seeds);
-    firn_array *arrays[] = {&sim->emission.new_keys,
-                            &sim->emission.sources,
-                            &sim->sums,
-                            &sim->limits,
-                            &sim->node_limits,
-                            &sim->clearance.block,
-                            &sim->clearance.group,
-                            &sim->clearance.node,
-                            &sim->clearance.open_nodes,
-                            &sim->solve.blocks,
-                            &sim->rest.asleep,
-                            &sim->rest.awake,
-                            &sim->rest.idle,
-                            &sim->rest.held};
+    firn_array *arrays[] = {
+        &sim->emission.new_keys, &sim->emission.sources, &sim->measures.sums,
+        &sim->measures.limits,   &sim->node_limits,      &sim->clearance.block,
+        &sim->clearance.group,   &sim->clearance.node,   &sim->clearance.open_nodes,
+        &sim->solve.blocks,      &sim->rest.asleep,      &sim->rest.awake,
+        &sim->rest.idle,         &sim->rest.held};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        firn_array_free(&sim->budget, &sim->solve.cache[c]);
     firn_snapshot_free(sim);
     FIRN_ASSERT(sim->budget.used == sizeof *sim);
     firn_free(sim);
@@ -247,7 +245,8 @@ static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_e
     sim->volumes_missing |= missing;
     particles->next_id += (uint32_t)seeds->count;
     particles->count += seeds->count;
-    sim->order.must_sort |= seeds->count > 0;
+    if (seeds->count > 0)
+        firn_order_void(&sim->order);
     return FIRN_OK;
 }
 
@@ -319,14 +318,14 @@ firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, f
                                   firn_error *error)
 {
     FIRN_TRY(firn_colliders_add(&sim->colliders, def, id, error));
-    sim->rest.disturbed = true;
+    firn_sleep_disturb(&sim->rest);
     return FIRN_OK;
 }
 
 firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_error *error)
 {
     FIRN_TRY(firn_colliders_remove(&sim->colliders, id, error));
-    sim->rest.disturbed = true;
+    firn_sleep_disturb(&sim->rest);
     return FIRN_OK;
 }
 
@@ -334,7 +333,8 @@ firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id, const fir
                                    int count, firn_error *error)
 {
     FIRN_TRY(firn_colliders_move(&sim->colliders, id, keys, count, error));
-    sim->rest.disturbed |= sim->colliders.jumped;
+    if (sim->colliders.jumped)
+        firn_sleep_disturb(&sim->rest);
     sim->colliders.jumped = false;
     return FIRN_OK;
 }

@@ -10,7 +10,7 @@
 static void disturb(firn_sim *sim, const void *before, const void *now, size_t size)
 {
     if (memcmp(before, now, size) != 0)
-        sim->rest.disturbed = true;
+        firn_sleep_disturb(&sim->rest);
 }
 
 firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, firn_error *error)
@@ -58,7 +58,7 @@ firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
     bool changed = false;
     FIRN_TRY(firn_colliders_change(&sim->colliders, id, def, &changed, error));
     if (changed)
-        sim->rest.disturbed = true;
+        firn_sleep_disturb(&sim->rest);
     return FIRN_OK;
 }
 

@@ -14,10 +14,6 @@
 
 #include "firn/sim.h"
 
-/// Channels of the Hessian's cache that have memory of their own. The others lie in scratch arrays
-/// that only sorting uses, one float for each particle: the sort is over when the solve begins.
-enum { FIRN_CACHE_OWN = FIRN_CACHE_CHANNELS - 3 };
-
 /// Wall time is counted per stage.
 typedef enum firn_stage {
     FIRN_STAGE_SORT,
@@ -60,14 +56,26 @@ typedef struct firn_bond {
     uint8_t of;  // index of the material of the chunks
 } firn_bond;
 
-/// What the end of a substep knows of the next one.
+/// What the end of a substep knows of the next one, foresight.c.
 typedef struct firn_foresight {
-    double dt;            // s, of the substep that the grid has been filled for in advance; 0: none
-    bool affine_left_out; // by the last cycle; firn_transfer_recover finds it
-    firn_node_field affine_field; // the velocities that it follows from
-    firn_block_limits extremes;   // of all particles now
-    double stay;                  // s, that all remain in reach of their blocks at this speed
+    double dt; // s, of the substep that the grid has been filled for in advance; 0: none
+    firn_block_limits extremes; // of all particles now
+    double stay;                // s, that all remain in reach of their blocks at this speed
 } firn_foresight;
+
+/// Where the affine velocities C are. The cycle has no use for those that it finds, and keeps what
+/// they follow from: FIRN_FROM in the place of C, and the node velocities that it read.
+typedef enum firn_affine {
+    FIRN_AFFINE_THERE,            // in FIRN_C
+    FIRN_AFFINE_IN_NODE_VELOCITY, // to be found by firn_transfer_recover
+    FIRN_AFFINE_IN_NODE_NEXT,     // the same, since the nodes of the cycle have changed places
+} firn_affine;
+
+/// What the transfers find out about each block, transfer.c.
+typedef struct firn_measures {
+    firn_array sums;   // firn_block_sums, at the start of the substep
+    firn_array limits; // firn_block_limits, at its end
+} firn_measures;
 
 /// What is known of the distance to colliders, clearance.c.
 typedef struct firn_clearance {
@@ -127,9 +135,9 @@ typedef struct firn_rest {
 
 /// What the implicit step keeps, implicit.c.
 typedef struct firn_solver {
-    firn_array blocks;                // of each node block, what the solve knows of it
-    firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
-    bool warm;                        // FIRN_NODE_CHANGE holds the last solve
+    firn_array blocks;                 // of each node block, what the solve knows of it
+    float *cache[FIRN_CACHE_CHANNELS]; // of the Hessian, leased; NULL between two solves
+    bool warm;                         // FIRN_NODE_CHANGE holds the last solve
 } firn_solver;
 
 /// Where new particles come from.
@@ -140,7 +148,7 @@ typedef struct firn_emission {
     firn_array new_keys; // uint64, block of each particle that waits for the next sort
 } firn_emission;
 
-/// How far the order of the particles can be trusted.
+/// How far the order of the particles can be trusted, order.c.
 typedef struct firn_order {
     size_t sorted_count; // particles that are in blocks; the others are new
     bool must_sort;
@@ -170,8 +178,9 @@ struct firn_sim {
     firn_touching contact;
     firn_rest rest;
     firn_solver solve;
-    firn_array sums, limits; // firn_block_sums, firn_block_limits of each block
-    firn_array node_limits;  // firn_node_limits of each node block
+    firn_measures measures;
+    firn_affine *affine;    // behind a pointer: readers, too, may find what was put off
+    firn_array node_limits; // firn_node_limits of each node block, grid_update.c
 
     double time; // s
     int64_t substep;
@@ -221,6 +230,7 @@ void firn_transfer_take_ahead(firn_sim *sim);
 /// A cycle has no use for the affine velocities that it finds, and does not write them. Before
 /// anyone reads or sorts them, or particles fall asleep, they are found again.
 void firn_transfer_recover(const firn_sim *sim);
+firn_result firn_transfer_reserve(firn_sim *sim, firn_error *error);
 void firn_transfer_measure(firn_sim *sim);
 void firn_transfer_find_volumes(firn_sim *sim);
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt);
@@ -250,6 +260,7 @@ void firn_contact_commit(firn_sim *sim, double dt, bool measured);
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
 /// The grid pass of the collisions alone, over velocities that a solve has changed.
 firn_node_limits firn_grid_collide(firn_sim *sim);
+firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error);
 
 /// reaction.c: what colliders take in the course of the solve. Begins with H times the velocities
 /// in FIRN_NODE_A_RESIDUAL; goes on with products of the residual there, and steps of the
@@ -268,6 +279,12 @@ typedef struct firn_solve {
 firn_solve firn_implicit_solve(firn_sim *sim, float dt);
 /// Claims the memory of the solve.
 firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error);
+/// The Hessian's cache is leased from the scratch memory that sorts use, too: from
+/// firn_transfer_prepare_hessian to the end of the solve.
+void firn_implicit_lease_cache(firn_sim *sim);
+void firn_implicit_release_cache(firn_sim *sim);
+/// The next solve starts cold.
+void firn_implicit_forget(firn_solver *solve);
 /// Carries the warm start over to the blocks of a new sort.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 
@@ -276,6 +293,8 @@ firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 firn_result firn_sleep_reserve(firn_sim *sim, firn_error *error);
 void firn_sleep_arrange(firn_sim *sim);
 void firn_sleep_update(firn_sim *sim, float dt);
+/// All snow wakes at the end of the next substep.
+void firn_sleep_disturb(firn_rest *rest);
 
 /// snapshot.c: keeps the state that a step starts from, if anybody may go back to it; goes back;
 /// forgets the mark, when something else than a step is about to change the arrays of the state.
@@ -293,7 +312,21 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
 /// sim.c: turns what a source emits into particles that wait for the next sort.
 firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
 
-/// step.c: bounds of positions in block coordinates, for sorting.
+/// foresight.c: nothing is known; the grid filled in advance is not used; it is filled for dt;
+/// whether all particles are in reach of their blocks; finds the extremes over blocks.
+void firn_foresight_reset(firn_foresight *foresight);
+void firn_foresight_void(firn_foresight *foresight);
+void firn_foresight_fill(firn_foresight *foresight, double dt);
+bool firn_foresight_in_reach(const firn_foresight *foresight);
+void firn_foresight_measure(firn_foresight *foresight, const firn_block_limits *limits,
+                            size_t count, float cell_size);
+
+/// order.c: the next substep sorts; one has passed; whether a sort is due now, or, as far as can be
+/// told, after a substep of dt; the sort.
+void firn_order_void(firn_order *order);
+void firn_order_advance(firn_order *order);
+bool firn_order_is_due(const firn_sim *sim);
+bool firn_order_is_due_after(const firn_sim *sim, double dt);
 firn_result firn_sim_sort(firn_sim *sim, firn_error *error);
 /// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);

@@ -99,11 +99,12 @@ static void mark_nodes(firn_sim *sim)
 
 void firn_sleep_arrange(firn_sim *sim)
 {
+    FIRN_ASSERT(*sim->affine == FIRN_AFFINE_THERE); // lay_down clears it
     sim->rest.asleep_count = 0;
     if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
         return;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    firn_block_limits *limits = sim->limits.data;
+    firn_block_limits *limits = sim->measures.limits.data;
     uint8_t *asleep = sim->rest.asleep.data, *awake = sim->rest.awake.data;
     size_t count = sim->grid.block_count, sleepers = 0;
     memset(awake, 0, sim->grid.node_block_count);
@@ -126,6 +127,8 @@ void firn_sleep_arrange(firn_sim *sim)
     if (sleepers > 0)
         mark_nodes(sim);
 }
+
+void firn_sleep_disturb(firn_rest *rest) { rest->disturbed = true; }
 
 static void wake_all(firn_sim *sim)
 {
@@ -158,7 +161,7 @@ static bool is_in_force_that_changed(const firn_sim *sim, const firn_block *bloc
 static float rest_after(const firn_sim *sim, size_t b, float dt, bool moving)
 {
     const firn_block *block = &firn_grid_blocks(&sim->grid)[b];
-    const firn_block_limits *limits = sim->limits.data;
+    const firn_block_limits *limits = sim->measures.limits.data;
     float slow = sim->def.sleep_speed;
     if (!(limits[b].speed2 < slow * slow) || (moving && is_near_collider_that_moves(sim, block)) ||
         (sim->forces.acting_count > 0 && is_in_force_that_changed(sim, block)))
@@ -191,7 +194,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
         firn_transfer_recover(sim);
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
-        sim->foresight.dt = 0.0;
+        firn_foresight_void(&sim->foresight);
         sim->contact.resettled = true;
         firn_clearance_forget(sim);
     }

@@ -98,7 +98,7 @@ static bool find_near_codes(const firn_sorting *s, const firn_block *block)
 void firn_sort_group_block(const firn_sorting *s, size_t b)
 {
     const firn_block *block = &firn_grid_blocks(s->grid)[b];
-    uint32_t *order = s->grid->order_of.data;
+    uint32_t *order = s->order;
     if (!block_in_bounds(s, block->coord) || !find_near_codes(s, block))
         for (size_t p = block->begin; p < block->end; p++)
             s->codes[p] = code_of(s, p, group_of(s, block->coord, p));

@@ -179,7 +179,7 @@ firn_result firn_state_reserve(firn_sim *sim, const firn_state_scalars *scalars,
 
 void firn_state_settle(firn_sim *sim)
 {
-    sim->order.must_sort = true;
-    sim->solve.warm = false;
+    firn_order_void(&sim->order);
+    firn_implicit_forget(&sim->solve);
     sim->colliders.prepared = false;
 }
