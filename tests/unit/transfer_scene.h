@@ -188,7 +188,7 @@ static inline firn_sim *make_scene(const variant *v, uint64_t seed)
         if (firn_grid_has(&sim->grid, (firn_node_field)f))
             memset(sim->grid.field[f].data, 0, sim->grid.field[f].bytes);
     firn_clearance_forget(sim);
-    firn_clearance_prepare(sim, 1e-4f);
+    scene_expect_ok(firn_clearance_prepare(sim, 1e-4f, &error), &error);
     return sim;
 }
 

@@ -40,7 +40,7 @@ static firn_block_limits block_to_particles(const firn_pass *pass, const firn_bl
     tile_load(pass->grid, pass->velocity, block, in.tiles.velocity, box);
     if (pass->scheme == FIRN_SCHEME_FLIP)
         tile_load(pass->grid, pass->old, block, in.tiles.old, box);
-    in.contact = FIRN_KERNEL(is_near_colliders)(pass, block);
+    in.contact = block_is_near_colliders(pass, block);
     in.affine = pass->scheme == FIRN_SCHEME_FLIP ? AFFINE_NONE
                 : out != NULL                    ? AFFINE_LEFT_OUT
                                                  : AFFINE_WHOLE;

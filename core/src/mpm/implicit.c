@@ -74,7 +74,7 @@ static solve_sums for_blocks(const solving *s, block_body *body)
 // Removes the components of v that a contact gives.
 static node4 project(node4 contact, node4 v)
 {
-    firn_node_state state = (firn_node_state)contact[3];
+    firn_node_state state = firn_contact_state(contact[3]);
     if (state == FIRN_NODE_FREE)
         return v;
     node4 direction = {contact[0], contact[1], contact[2], 0.0f};
@@ -90,7 +90,7 @@ static solve_kind kind_of(const solving *s, size_t b)
     const node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *contact = nodes(s, FIRN_NODE_CONTACT, b);
     bool moves = false, touches = false;
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
-        firn_node_state state = (firn_node_state)contact[n][3];
+        firn_node_state state = firn_contact_state(contact[n][3]);
         bool there = v[n][3] > 0.0f;
         moves |= there && state != FIRN_NODE_STUCK;
         touches |= there && state != FIRN_NODE_FREE;
@@ -132,7 +132,7 @@ static void make_preconditioner(const solving *s, size_t b, bool contact)
     node4 *p = nodes(s, FIRN_NODE_DIAGONAL, b);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         node4 d = p[n];
-        if (contact && (firn_node_state)touch[n][3] != FIRN_NODE_FREE)
+        if (contact && firn_contact_state(touch[n][3]) != FIRN_NODE_FREE)
             d = splat((1.0f / 3.0f) * (d[0] + d[1] + d[2]));
         p[n] = splat(v[n][3]) + splat(DIAGONAL_SHARE * s->scale) * d;
         if (!(v[n][3] > 0.0f))
@@ -261,11 +261,13 @@ static firn_solve iterate(solving *s, double mass)
 {
     firn_sim *sim = s->sim;
     apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
+    firn_reaction_begin(sim);
     double rr = for_blocks(s, first_residual).a, ap_ap = 0.0, r_ar_old = 0.0;
     double goal = (double)sim->def.tolerance * (double)sim->def.tolerance * mass;
     int i = 0;
     for (; rr > goal && i < sim->def.max_iterations; i++) {
         apply_hessian(s, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
+        firn_reaction_product(sim, FIRN_REACTION_OF_RESIDUAL);
         solve_sums product = for_blocks(s, finish_product);
         double r_ar = product.a, beta = i > 0 ? r_ar / r_ar_old : 0.0;
         ap_ap = product.b + beta * (2.0 * product.c + beta * ap_ap);
@@ -281,6 +283,7 @@ static firn_solve iterate(solving *s, double mass)
         s->alpha = (float)alpha;
         s->beta = (float)beta;
         solve_sums next = for_blocks(s, advance);
+        firn_reaction_advance(sim, s->alpha, s->beta);
         rr = next.a;
         ap_ap = next.b;
     }
@@ -330,6 +333,7 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt)
     firn_solve solve = iterate(&s, mass);
     firn_implicit_release_cache(sim);
     if (solve.converged) {
+        firn_reaction_finish(sim, s.scale);
         remember_change(&s);
         sim->solve.warm = true;
     }

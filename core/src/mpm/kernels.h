@@ -2,6 +2,7 @@
 #ifndef FIRN_KERNELS_H
 #define FIRN_KERNELS_H
 
+#include "base/memory.h"
 #include "contact/colliders.h"
 #include "grid.h"
 #include "models/models.h"
@@ -12,6 +13,34 @@
 
 /// In a list of clearances: a collider is near.
 #define FIRN_NO_CLEARANCE (-1.0f)
+
+/// How far around a group of particles colliders are looked for, cells.
+#define FIRN_GROUP_MARGIN 1.0f
+
+/// The colliders that each block may touch, and what each takes from it, contact_lists.c.
+typedef struct firn_contact_lists {
+    size_t block_count;   // 0: no collider acts
+    size_t entry_count;   // of all lists
+    int active_count;     // colliders
+    firn_array begin;     // uint32 of each block, and one more
+    firn_array colliders; // int, slots in rising order
+    firn_array taken;     // firn_impulse, like colliders
+} firn_contact_lists;
+
+/// The list of a block; *taken is where its impulses are added.
+static inline firn_near firn_contact_list(const firn_contact_lists *lists, size_t block,
+                                          firn_impulse **taken)
+{
+    firn_near near = {.index = NULL};
+    *taken = NULL;
+    if (lists->entry_count == 0)
+        return near;
+    const uint32_t *begin = (const uint32_t *)lists->begin.data + block;
+    near.count = (int)(begin[1] - begin[0]);
+    near.index = (int *)lists->colliders.data + begin[0];
+    *taken = (firn_impulse *)lists->taken.data + begin[0];
+    return near;
+}
 
 /// How the particles and the grid speak with each other in this substep.
 typedef enum firn_scheme {
@@ -28,9 +57,8 @@ typedef struct firn_pass {
     firn_scheme scheme;
     float dt;             // s
     float surface_travel; // m, that any collider's surface goes in this substep at most
-    float surface_total;  // m, the same since all was looked at anew, to the end of this substep
-    float
-        *block_clearance; // m, the total up to which a block has no collider near it; 0: not known
+    const firn_contact_lists *contacts; // of the blocks of particles
+    const float *block_clearance;       // FIRN_NO_CLEARANCE: groups of the block must look
     float *group_clearance; // m, that a group and the surfaces may go before another look is due
     float flip_share;       // of FLIP in the new velocity, for this dt
     float *cache[FIRN_CACHE_CHANNELS]; // of each particle, what its model wants for the Hessian;

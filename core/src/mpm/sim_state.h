@@ -6,6 +6,7 @@
 ///     measures    transfer.c       sums and extremes of each block
 ///     affine      transfer.c       where the affine velocities are
 ///     clearance   clearance.c      what is known of the distance to colliders
+///     contact     contact_*.c      what touches colliders, and what they are given
 ///     rest        sleep.c          who sleeps
 ///     solve       implicit.h       what the implicit step keeps
 ///     snapshot    snapshot.h       what a retry or a host goes back to
@@ -15,6 +16,7 @@
 
 #include "base/memory.h"
 #include "contact/colliders.h"
+#include "forces/forces.h"
 #include "foresight.h"
 #include "grid.h"
 #include "implicit.h"
@@ -42,7 +44,8 @@ typedef enum firn_stage {
 
 /// Extremes over the nodes after an update.
 typedef struct firn_node_limits {
-    float speed2; // (m/s)^2, of nodes that carry a share of a particle worth noting
+    float speed2;     // (m/s)^2, of nodes that carry a share of a particle worth noting
+    float any_speed2; // (m/s)^2, of all nodes
     bool finite;
 } firn_node_limits;
 
@@ -75,6 +78,41 @@ typedef struct firn_clearance {
     uint64_t colliders;                  // that it knows of, a bit for each
     float surface_travel, surface_total; // m, see firn_pass
 } firn_clearance;
+
+/// What a collider has been given in a call of firn_sim_step.
+typedef struct firn_contact_account {
+    uint32_t generation;  // of the collider
+    firn_impulse sum;     // kg m/s, of all substeps
+    double torque[3];     // kg m^2/s, about its pivot in each
+    firn_impulse asleep;  // N, N m: what sleeping snow presses with, part of the sum
+    firn_impulse awake;   // N, N m: what awake snow pressed with in the last substep
+    firn_impulse now;     // kg m/s, of the substep at work
+    firn_impulse holding; // kg m/s, the same at nodes that sleeping snow holds
+    double peak;          // N, of any substep
+    double pivot[3];      // m, at the end
+} firn_contact_account;
+
+/// Sums of the implicit solve at nodes that colliders hold: stress impulses of the velocities, of
+/// the search direction and of the residual, as the iteration goes.
+typedef enum firn_reaction {
+    FIRN_REACTION_OF_VELOCITY,
+    FIRN_REACTION_OF_SEARCH,
+    FIRN_REACTION_OF_RESIDUAL,
+    FIRN_REACTION_COUNT,
+} firn_reaction;
+
+/// Contact that answers: contact_lists.c, contact_force.c.
+typedef struct firn_touching {
+    firn_contact_lists nodes;     // of each node block
+    firn_contact_lists particles; // of each block
+    firn_array held;              // firn_impulse like nodes.taken: at nodes that are held
+    firn_array reaction[FIRN_REACTION_COUNT]; // firn_impulse like nodes.taken
+    firn_array normals;                       // firn_vec3 like nodes.taken, of the implicit step
+    firn_array accounts;                      // firn_contact_account of each collider's slot
+    int account_count;
+    double seconds; // s, simulated in this call
+    bool resettled; // others sleep than in the last substep
+} firn_touching;
 
 /// Who sleeps, sleep.c.
 typedef struct firn_rest {
@@ -109,11 +147,13 @@ struct firn_sim {
     firn_materials materials;
     firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are the bonds of another
     firn_colliders colliders;
+    firn_forces forces; // beside gravity
 
     firn_emission emission;
     firn_order order;
     firn_foresight foresight;
     firn_clearance clearance;
+    firn_touching contact;
     firn_rest rest;
     firn_solver solve;
     firn_measures measures;
@@ -179,13 +219,34 @@ void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
 /// dt.
 firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error);
 void firn_clearance_forget(firn_sim *sim);
-void firn_clearance_prepare(firn_sim *sim, float dt);
+firn_result firn_clearance_prepare(firn_sim *sim, float dt, firn_error *error);
 
-/// grid_update.c: forces and gravity become velocities, colliders are met, method.md (8) and (15).
+/// contact_lists.c: finds who may touch whom, with the colliders prepared; the second when limits
+/// of the new node velocities are known. Nothing but lists changes.
+firn_result firn_contact_find_nodes(firn_sim *sim, firn_error *error);
+firn_result firn_contact_find_particles(firn_sim *sim, float dt, firn_node_limits limits,
+                                        firn_error *error);
+void firn_contact_free(firn_touching *contact, firn_budget *budget);
+
+/// contact_force.c: begins the accounts of a call; adds a finished substep to them, before anyone
+/// falls asleep or wakes. measured: sleeping snow was on the grid too.
+firn_result firn_contact_begin(firn_sim *sim, firn_error *error);
+void firn_contact_commit(firn_sim *sim, double dt, bool measured);
+
+/// grid_update.c: stress, gravity and forces become velocities, colliders are met, method.md (8)
+/// and (15).
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
 /// The grid pass of the collisions alone, over velocities that a solve has changed.
 firn_node_limits firn_grid_collide(firn_sim *sim);
 firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error);
+
+/// reaction.c: what colliders take in the course of the solve. Begins with H times the velocities
+/// in FIRN_NODE_A_RESIDUAL; goes on with products of the residual there, and steps of the
+/// iteration.
+void firn_reaction_begin(firn_sim *sim);
+void firn_reaction_product(firn_sim *sim, firn_reaction which);
+void firn_reaction_advance(firn_sim *sim, float alpha, float beta);
+void firn_reaction_finish(firn_sim *sim, float scale);
 
 /// sleep.c: claims memory; finds out who sleeps, after a sort; looks for the waking and the resting
 /// at the end of a substep.

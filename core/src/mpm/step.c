@@ -13,6 +13,7 @@
 ///           sane?           no ------------------------------------------+      | substeps
 ///           to particles    [7] F, J_P     [8] velocities                       |
 ///                           [9] particle contact    [10] positions              |
+///           contact         what colliders were given                           |
 ///           sleep           who rests, who wakes                                |
 ///       diverged? ----------------------------------------------------------->--+
 ///
@@ -28,10 +29,10 @@
 /// and node blocks are added one after the other in key order. Gathers write their own particles
 /// only. So nothing depends on the number of threads.
 ///
-/// Who may fail. Emission and arrange, for want of memory, before anything has been computed; speed
-/// beyond the limit, before and after the sort. From `dt` on nothing fails: steps 1 to 6 change
-/// nothing but the grid, and what they found is looked at before a particle is touched. A substep
-/// that is not sane never happened.
+/// Who may fail. Emission, arrange and the lists of colliders near blocks, for want of memory;
+/// speed beyond the limit, before and after the sort. Steps 1 to 6 change nothing but the grid, and
+/// what they found is looked at before a particle is touched: from there on nothing fails. A
+/// substep that is not sane never happened.
 #include "schedule.h"
 #include "sim_state.h"
 
@@ -192,16 +193,20 @@ firn_result firn_substep(firn_schedule *s, firn_error *error)
     FIRN_TRY(check_speed(sim, error));
 
     double dt = firn_schedule_dt(s);
+    bool after_sort = sim->order.since_sort == 0;
+    firn_node_limits nodes;
     int rejected = 0;
     for (;; rejected++) {
-        firn_clearance_prepare(sim, (float)dt);        // where the colliders are
-        to_grid(s, (float)dt);                         // 1: mass, momentum; 3: stress forces
-        firn_node_limits nodes = update(s, (float)dt); // 4: velocities; 5: node contact
-        bool solved = solve(s, (float)dt, &nodes);     // 6: semi-implicit step
+        firn_forces_prepare(&sim->forces, sim->time, (float)dt);
+        FIRN_TRY(firn_clearance_prepare(sim, (float)dt, error)); // where the colliders are
+        to_grid(s, (float)dt);                                   // 1: mass, momentum; 3: stress
+        nodes = update(s, (float)dt);                            // 4: velocities; 5: node contact
+        bool solved = solve(s, (float)dt, &nodes);               // 6: semi-implicit step
         if (solved && is_sane(s, (float)dt, nodes))
             break;
         FIRN_TRY(firn_schedule_halve(s, &dt, error));
     }
+    FIRN_TRY(firn_contact_find_particles(sim, (float)dt, nodes, error));
     // 7: F and J_P; 8: velocities; 9: particle contact; 10: positions. Then, if the next substep
     // can be foreseen, its 1 and 3.
     to_particles(s, dt, firn_schedule_next_dt(s, dt));
@@ -209,6 +214,7 @@ firn_result firn_substep(firn_schedule *s, firn_error *error)
     firn_schedule_accept(s, dt, rejected);
     firn_order_advance(&sim->order);
     fill_stats(s, dt, rejected);
+    firn_contact_commit(sim, dt, after_sort);
     firn_sleep_update(sim, (float)dt);
     count_time(s, FIRN_STAGE_OTHER);
     return FIRN_OK;

@@ -23,7 +23,7 @@ firn_pass firn_sim_pass(const firn_sim *sim, float dt)
         .flip_share = powf(sim->def.flip_ratio, dt / sim->def.flip_reference_dt),
     };
     pass.surface_travel = sim->clearance.surface_travel;
-    pass.surface_total = sim->clearance.surface_total;
+    pass.contacts = &sim->contact.particles;
     pass.block_clearance = sim->clearance.block.data;
     pass.group_clearance = sim->clearance.group.data;
     memcpy(pass.cache, sim->solve.cache, sizeof pass.cache);
@@ -63,6 +63,9 @@ static void add_sums(firn_sim *sim)
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
     double packing = 0.0, least = (double)FIRN_NO_JP;
     firn_step_stats *stats = &sim->stats;
+    firn_vec3 gravity = sim->def.gravity;
+    if (sim->forces.acting_count > 0)
+        gravity = firn_add(gravity, firn_forces_constant(&sim->forces));
     stats->kinetic = stats->elastic = stats->potential = 0.0;
     stats->mean_jp = stats->min_jp = 1.0;
     if (sim->particles.count == 0)
@@ -72,10 +75,9 @@ static void add_sums(firn_sim *sim)
         firn_coord c = blocks[b].coord;
         stats->kinetic += s->kinetic;
         stats->elastic += s->elastic;
-        stats->potential -=
-            (double)sim->def.gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
-            (double)sim->def.gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
-            (double)sim->def.gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
+        stats->potential -= (double)gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
+                            (double)gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
+                            (double)gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
         jp += s->jp;
         packing += s->packing;
         if (s->jp_min < least)

@@ -79,9 +79,12 @@ typedef struct firn_model_hessian {
 extern const firn_model_transfers *const FIRN_KERNEL(transfers)[FIRN_MODEL_COUNT];
 extern const firn_model_hessian *const FIRN_KERNEL(hessians)[FIRN_MODEL_COUNT];
 
-/// Whether particles of the block may meet a collider in this substep. Once for each block and
-/// substep.
-bool FIRN_KERNEL(is_near_colliders)(const firn_pass *pass, const firn_block *block);
+/// Whether particles of the block may meet a collider in this substep.
+static inline bool block_is_near_colliders(const firn_pass *pass, const firn_block *block)
+{
+    size_t b = (size_t)(block - firn_grid_blocks(pass->grid));
+    return pass->block_clearance[b] == FIRN_NO_CLEARANCE;
+}
 /// Particle-based collisions of a group, none of it faster than speed (m/s), method.md (16):
 /// changes v, and u by the push. False when nobody had to look.
 bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_segment *segment, size_t first,
