@@ -65,6 +65,8 @@ firn_result firn_snapshot_begin(firn_sim *sim, firn_error *error)
     s->marked = s->marked && s->revision == sim->revision;
     if (sim->def.retries > 0)
         FIRN_TRY(take(sim, &s->start, error));
+    else if (!s->marked)
+        s->revision = 0; // nobody goes back
     sim->revision++;
     return FIRN_OK;
 }
