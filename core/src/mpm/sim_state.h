@@ -7,6 +7,7 @@
 #include "forces/forces.h"
 #include "grid.h"
 #include "kernels.h"
+#include "owners.h"
 #include "particles/particles.h"
 #include "seeding/seeding.h"
 #include "sequence.h"
@@ -75,6 +76,7 @@ typedef enum firn_affine {
 typedef struct firn_measures {
     firn_array sums;   // firn_block_sums, at the start of the substep
     firn_array limits; // firn_block_limits, at its end
+    double mass;       // kg, of all particles of all ranks
 } firn_measures;
 
 /// What is known of the distance to colliders, clearance.c.
@@ -128,7 +130,7 @@ typedef struct firn_rest {
     firn_array awake;          // uint8 of each node block: a block there is not at rest
     firn_array idle;           // uint8 of each node block: only blocks that sleep touch it
     firn_array held;           // uint64 of each node block: its nodes that sleeping blocks touch
-    size_t asleep_count;       // particles
+    size_t asleep_count;       // particles of all ranks
     uint64_t acting_colliders; // in the last substep, a bit for each
     bool disturbed;            // something else is different now: all snow wakes
 } firn_rest;
@@ -159,6 +161,7 @@ struct firn_sim {
     firn_sim_def def;
     firn_budget budget;
     int thread_count;
+    firn_owners owners; // what is computed here, and what by other ranks
     const firn_kernels *kernels;
     bool implicit; // the step at work, as set or as chosen
 
@@ -199,6 +202,14 @@ static inline bool firn_sim_is_apic(const firn_sim *sim)
 }
 
 static inline bool firn_sim_may_sleep(const firn_sim *sim) { return sim->def.sleep_speed > 0.0f; }
+
+/// Particles of all ranks; those that wait for a sort are the same on each.
+static inline size_t firn_sim_count(const firn_sim *sim)
+{
+    size_t fresh = sim->particles.count - sim->order.sorted_count;
+    return firn_owners_shared(&sim->owners) ? sim->owners.particle_count + fresh
+                                            : sim->particles.count;
+}
 
 /// True when block b takes no part. In the substep that follows a sort every block gives its share
 /// to the grid, where nodes that are held ignore it: its sums are wanted for the statistics.
@@ -285,7 +296,7 @@ void firn_implicit_lease_cache(firn_sim *sim);
 void firn_implicit_release_cache(firn_sim *sim);
 /// The next solve starts cold.
 void firn_implicit_forget(firn_solver *solve);
-/// Carries the warm start over to the blocks of a new sort.
+/// warm_start.c: sorts, and carries the warm start over to the new blocks.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 
 /// sleep.c: claims memory; finds out who sleeps, after a sort; looks for the waking and the resting
@@ -309,8 +320,10 @@ void firn_snapshot_free(firn_sim *sim);
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error);
 
-/// sim.c: turns what a source emits into particles that wait for the next sort.
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
+/// sim.c: turns what a source emits into particles that wait for the next sort; result is what has
+/// come of the source so far. Collective unless the source has emitted all.
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
+                          firn_error *error);
 
 /// foresight.c: nothing is known; the grid filled in advance is not used; it is filled for dt;
 /// whether all particles are in reach of their blocks; finds the extremes over blocks.
@@ -318,8 +331,7 @@ void firn_foresight_reset(firn_foresight *foresight);
 void firn_foresight_void(firn_foresight *foresight);
 void firn_foresight_fill(firn_foresight *foresight, double dt);
 bool firn_foresight_in_reach(const firn_foresight *foresight);
-void firn_foresight_measure(firn_foresight *foresight, const firn_block_limits *limits,
-                            size_t count, float cell_size);
+void firn_foresight_measure(firn_sim *sim);
 
 /// order.c: the next substep sorts; one has passed; whether a sort is due now, or, as far as can be
 /// told, after a substep of dt; the sort.

@@ -63,7 +63,6 @@ firn_result firn_snapshot_begin(firn_sim *sim, firn_error *error)
     s->marked = s->marked && s->revision == sim->revision;
     if (sim->def.retries > 0)
         FIRN_TRY(take(sim, &s->start, error));
-    sim->revision++;
     return FIRN_OK;
 }
 
