@@ -28,7 +28,7 @@ void firn_implicit_lease_cache(firn_sim *sim);
 void firn_implicit_release_cache(firn_sim *sim);
 /// The next solve starts cold.
 void firn_implicit_forget(firn_solver *solve);
-/// Carries the warm start over to the blocks of a new sort.
+/// warm_start.c: sorts, and carries the warm start over to the new blocks.
 firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
 
 #endif

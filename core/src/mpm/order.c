@@ -32,7 +32,9 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     if (!firn_snapshot_has_new(sim))
         firn_array_relax(&sim->budget, &sim->emission.new_keys);
     sim->order.sorted_count = sim->particles.count;
-    FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
+    firn_result result = firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error);
+    FIRN_TRY(firn_owners_agree(&sim->owners, result, error));
+    firn_owners_count(&sim->owners, &sim->grid, sim->particles.count);
     sim->order.must_sort = false;
     sim->order.since_sort = 0;
     return FIRN_OK;

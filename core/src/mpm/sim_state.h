@@ -22,6 +22,7 @@
 #include "implicit.h"
 #include "kernels.h"
 #include "order.h"
+#include "owners.h"
 #include "particles/particles.h"
 #include "seeding/seeding.h"
 #include "sequence.h"
@@ -67,6 +68,7 @@ typedef enum firn_affine {
 typedef struct firn_measures {
     firn_array sums;   // firn_block_sums, at the start of the substep
     firn_array limits; // firn_block_limits, at its end
+    double mass;       // kg, of all particles of all ranks
 } firn_measures;
 
 /// What is known of the distance to colliders, clearance.c.
@@ -120,7 +122,7 @@ typedef struct firn_rest {
     firn_array awake;          // uint8 of each node block: a block there is not at rest
     firn_array idle;           // uint8 of each node block: only blocks that sleep touch it
     firn_array held;           // uint64 of each node block: its nodes that sleeping blocks touch
-    size_t asleep_count;       // particles
+    size_t asleep_count;       // particles of all ranks
     uint64_t acting_colliders; // in the last substep, a bit for each
     bool disturbed;            // something else is different now: all snow wakes
 } firn_rest;
@@ -137,6 +139,7 @@ struct firn_sim {
     firn_sim_def def;
     firn_budget budget;
     int thread_count;
+    firn_owners owners; // what is computed here, and what by other ranks
     const firn_kernels *kernels;
     bool implicit; // the step at work, as set or as chosen
 
@@ -177,6 +180,14 @@ static inline bool firn_sim_is_apic(const firn_sim *sim)
 }
 
 static inline bool firn_sim_may_sleep(const firn_sim *sim) { return sim->def.sleep_speed > 0.0f; }
+
+/// Particles of all ranks; those that wait for a sort are the same on each.
+static inline size_t firn_sim_count(const firn_sim *sim)
+{
+    size_t fresh = sim->particles.count - sim->order.sorted_count;
+    return firn_owners_shared(&sim->owners) ? sim->owners.particle_count + fresh
+                                            : sim->particles.count;
+}
 
 /// True when block b takes no part. In the substep that follows a sort every block gives its share
 /// to the grid, where nodes that are held ignore it: its sums are wanted for the statistics.
@@ -260,8 +271,10 @@ void firn_sleep_disturb(firn_rest *rest);
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error);
 
-/// sim.c: turns what a source emits into particles that wait for the next sort.
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
+/// sim.c: turns what a source emits into particles that wait for the next sort; result is what has
+/// come of the source so far. Collective unless the source has emitted all.
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
+                          firn_error *error);
 
 /// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);

@@ -67,7 +67,6 @@ firn_result firn_snapshot_begin(firn_sim *sim, firn_error *error)
         FIRN_TRY(take(sim, &s->start, error));
     else if (!s->marked)
         s->revision = 0; // nobody goes back
-    sim->revision++;
     return FIRN_OK;
 }
 
