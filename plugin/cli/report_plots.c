@@ -139,13 +139,14 @@ static void print_row(FILE *page, const firn_record *record, size_t row, const i
 // The force and the torque of the snow on a collider, which is known by the name of its node.
 enum { NAME_SIZE = 256 }; // of a collider; those of nodes are shorter
 static const struct {
-    const char *what, *unit, *stats[FIRN_PLOT_SERIES], *labels[FIRN_PLOT_SERIES];
+    const char *what, *about, *unit, *stats[FIRN_PLOT_SERIES], *labels[FIRN_PLOT_SERIES];
 } contacts[] = {
     {"Force",
+     "",
      "N",
      {"force_x", "force_y", "force_z", "force_peak"},
      {"x", "y", "z", "peak of a substep"}},
-    {"Torque about the pivot", "N m", {"torque_x", "torque_y", "torque_z"}, {"x", "y", "z"}},
+    {"Torque", ", about its pivot", "N m", {"torque_x", "torque_y", "torque_z"}, {"x", "y", "z"}},
 };
 
 // Draws a plot of a collider, unless nothing ever touched it.
@@ -154,7 +155,8 @@ static void print_contact(FILE *page, const firn_record *record, size_t row, con
 {
     size_t count = record->view.frame_count;
     char title[NAME_SIZE + 64], text[NAME_SIZE + 64], name[NAME_SIZE + 32];
-    snprintf(title, sizeof title, "%s of the snow on %s", contacts[row].what, collider);
+    snprintf(title, sizeof title, "%s of the snow on %s%s", contacts[row].what, collider,
+             contacts[row].about);
     firn_plot plot = {.title = title,
                       .unit = contacts[row].unit,
                       .from_zero = true,
