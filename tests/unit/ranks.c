@@ -2,7 +2,7 @@
 #include "loopback.h"
 #include "scene.h"
 
-enum { SUBSTEPS = 4096 };
+enum { SUBSTEPS = 4096, COLLIDERS = 2 };
 
 /// What a shot is, for any number of ranks.
 typedef struct shot_def {
@@ -32,6 +32,7 @@ typedef struct outcome {
     int substep_count;
     firn_result results[32];
     char sentences[32][FIRN_MESSAGE_SIZE];
+    firn_collider_force forces[32][COLLIDERS]; // after each call
     firn_sim *sim;
 } outcome;
 
@@ -87,6 +88,9 @@ static void *run_rank(void *user)
             result = firn_sim_step(o->sim, shot->seconds, &error);
         o->results[call] = result;
         memcpy(o->sentences[call], error.message, sizeof error.message);
+        for (uint32_t i = 0; i < COLLIDERS; i++)
+            firn_sim_collider_force(o->sim, (firn_collider_id){i + 1, 1}, &o->forces[call][i],
+                                    NULL);
     }
     return NULL;
 }
@@ -157,6 +161,8 @@ static void compare_substeps(const cast *one, const cast *many, const char *name
                          firn_result_name(a->results[call]), firn_result_name(b->results[call]),
                          b->sentences[call], r);
             assert_string_equal(a->sentences[call], b->sentences[call]);
+            if (memcmp(a->forces[call], b->forces[call], sizeof a->forces[call]) != 0)
+                fail_msg("%s: other forces on colliders in call %d, rank %d", name, call, r);
         }
     }
 }
@@ -220,9 +226,19 @@ static void expect_bits_of_one_on_all(const shot_def *shot)
     dismiss(one);
 }
 
-// A box that turns and falls on a floor, beside a ball that comes along.
+// A box that turns and falls on a floor, with something elastic in it, beside a ball that comes
+// along.
 static firn_result fill_crash(firn_sim *sim, firn_error *error)
 {
+    firn_material_def rubber = firn_material_def_default();
+    rubber.model = FIRN_MODEL_ELASTIC;
+    firn_material_id material;
+    FIRN_TRY(firn_sim_add_material(sim, &rubber, &material, error));
+    firn_source_def ring =
+        firn_source_def_box(firn_vec(0.0f, 0.25f, 0.0f), firn_vec(0.12f, 0.04f, 0.04f));
+    ring.material = material;
+    ring.velocity = firn_vec(0.0f, -3.0f, 0.0f);
+    FIRN_TRY(firn_sim_add_source(sim, &ring, NULL, error));
     firn_source_def box =
         firn_source_def_box(firn_vec(0.03f, 0.1f, 0.0f), firn_vec(0.16f, 0.09f, 0.09f));
     box.velocity = firn_vec(0.4f, -2.0f, 0.3f);

@@ -4,38 +4,46 @@
 /// other and fill the world. So the blocks of all ranks, one rank after the other, are the blocks
 /// of one rank in their order, and so are the particles, which live with the owner of their block.
 ///
-///     sort         cut        intervals of even weight                    owners.c
-///                  migrate    particles whose new block is another rank's   migrate.c
-///                  gather     ghosts: blocks of other ranks near own ones   ghosts.c
-///                  link       shared node blocks, pieces of tiles         halo.c
-///     every scatter           pieces of tiles are exchanged               halo.c
-///     every sum over blocks   goes through the ranks in their order       firn_owners_fold
-///     every maximum           is exact in any order                       firn_owners_largest
-///     sleeping                a byte of each block near other ranks       firn_ghosts_tell
-///     every failure           is everybody's                              firn_owners_agree
+///     sort    cut       intervals of even weight                         owners.c
+///             migrate   particles whose new block is another rank's      migrate.c
+///             gather    ghosts: blocks of other ranks near own ones      ghosts.c
+///             link      shared node blocks, pieces of tiles              halo.c
+///             keep      the warm start of the implicit solve             warm_start.c
+///     every scatter           pieces of tiles are exchanged              firn_halo_end
+///     every sum over blocks   goes through the ranks in their order      firn_owners_fold
+///     every maximum           is exact in any order                      firn_owners_largest
+///     sleeping                a byte of each block near other ranks      firn_ghosts_tell
+///     every failure           is everybody's                             firn_owners_agree
 ///
-/// Node blocks: a rank holds those that its particles reach, and those in its interval that any
+/// Node blocks. A rank holds those that its particles reach, and those in its interval that any
 /// particle reaches. What several ranks hold is shared, and complete with each of them: a block
 /// that touches a shared node block sends that piece of its tile, as it is, to all who hold it.
-/// Everyone adds the pieces in the order of the colors of the blocks that they come from, as one
-/// rank does, so that all get the same bits; forces, contact and the vectors of the implicit solve
-/// are then computed by each of them alike. Against an owner who adds and sends velocities back
-/// this takes one round of messages for each scatter, not two, none at all behind the solve's
-/// sweeps, and about twice the bytes in the first; the work that is done twice is that of a few
-/// nodes. Sums over node blocks count those in the own interval.
+/// Everyone adds the pieces in the order of the colors of the blocks they come from, as one rank
+/// does, and gets the same bits; forces, contact and the vectors of the implicit solve are then
+/// computed by each of them alike. If the owner alone added and sent velocities back, a scatter
+/// would take two rounds of messages instead of one, and the solve more after each sweep; the price
+/// is work on a few nodes that is done twice. Sums over node blocks are over those that a rank
+/// owns.
 ///
-/// Who waits for whom: all functions of the exchange are collective, and every rank comes by all of
-/// them in the same order, since whatever decides on the way (extremes, sums, emission, results) is
-/// equal everywhere. A substep without a sort takes: pieces once, extremes of particles and of
-/// nodes, statistics, cancelling; with sleeping one more; in the implicit step pieces and one sum
-/// for each product and another sum for each sweep.
-///
-/// Sums go from rank to rank rather than to all: numbers of doubles are added one after the other,
-/// as one rank does, and a chain takes a message of some bytes from each where a gathering would
-/// bring every block to every rank.
+/// What order makes the bits. Nodes: colors. Sums: blocks, by keys, hence ranks; a fold goes from
+/// rank to rank because doubles are added one after the other, and takes a few bytes from each
+/// where a gathering would bring all blocks to everyone. Particles: the sort is stable, and what
+/// arrives stands where the block it comes from would (migrate.c). Lanes: groups in large blocks
+/// end where a line does, which a rank counts from the first particle of all (firn_block.phase).
+/// Maxima do not care. Since all this is by keys, intervals follow the keys; cutting along another
+/// curve means that one rank, too, goes along that curve, and that its bits change.
 ///
 /// New particles wait for the sort on all ranks: every rank emits all of them, so that their ids
 /// and their order are those of one rank, and the sort drops those of other owners.
+///
+/// Who waits for whom. All functions of the exchange are collective, and every rank comes by all of
+/// them in the same order, since whatever decides on the way (extremes, sums, emission, results) is
+/// equal everywhere. A substep without a sort takes: pieces once; extremes of particles and of
+/// nodes; one sum for the statistics; one agreement for cancelling; with colliders two sums and two
+/// agreements more; with sleeping one maximum; in the implicit step pieces and a sum for each
+/// product and a sum for each sweep. Nothing is computed yet while pieces travel. For that, the
+/// tiles of border blocks would be found first and kept whole, the exchange begun, and all blocks
+/// run in their colors, those of the border adding what was kept; it ends before the shared nodes.
 #include "owners.h"
 
 #include "base/radix.h"
