@@ -1,6 +1,4 @@
-/// What the end of a substep knows of the next one: the extremes of all particles, from which the
-/// next dt follows, and the substep that the grid has been filled for in advance.
-#include "sim_state.h"
+#include "foresight.h"
 
 #include <math.h>
 
@@ -15,10 +13,9 @@ bool firn_foresight_in_reach(const firn_foresight *f)
     return f->extremes.low >= 0.0f && f->extremes.high < 0.0f;
 }
 
-void firn_foresight_measure(firn_sim *sim)
+void firn_foresight_measure(firn_foresight *f, firn_owners *owners, const firn_block_limits *limits,
+                            size_t count, float cell_size)
 {
-    const firn_block_limits *limits = sim->measures.limits.data;
-    size_t count = sim->grid.block_count;
     firn_block_limits all = {.low = INFINITY, .high = -INFINITY};
     float stay2 = INFINITY; // in cells per m/s, squared
     for (size_t b = 0; b < count; b++) {
@@ -32,8 +29,8 @@ void firn_foresight_measure(firn_sim *sim)
     }
     double most[] = {(double)all.speed2, (double)all.wave2, -(double)all.low, (double)all.high,
                      -(double)stay2};
-    firn_owners_largest(&sim->owners, most, FIRN_COUNT(most));
-    sim->foresight.extremes =
+    firn_owners_largest(owners, most, FIRN_COUNT(most));
+    f->extremes =
         (firn_block_limits){(float)most[0], (float)most[1], -(float)most[2], (float)most[3]};
-    sim->foresight.stay = (double)sim->grid.cell_size * sqrt(-most[4]);
+    f->stay = (double)cell_size * sqrt(-most[4]);
 }

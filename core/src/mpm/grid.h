@@ -49,8 +49,9 @@ enum {
         (1 << FIRN_NODE_FIELD_COUNT) - 1 - (1 << FIRN_NODE_NEXT) - (1 << FIRN_NODE_NEXT_OLD),
 };
 
-/// Scratch words of 4 bytes for each particle, leased by sorts and by the implicit solve.
-enum { FIRN_WORD_ORDER, FIRN_WORD_FINAL, FIRN_WORD_COUNT = 7 };
+/// Scratch words of 4 bytes for each particle: a sort leases the first two, the Hessian's cache
+/// all, and as its last channel the spare slot of the particles.
+enum { FIRN_WORD_ORDER, FIRN_WORD_FINAL, FIRN_WORD_COUNT = FIRN_CACHE_CHANNELS - 1 };
 
 /// A block with particles in it.
 typedef struct firn_block {

@@ -4,6 +4,8 @@
 /// The system is A v = M v*, A = M + beta dt^2 H. With a diagonal P near that of A, P^-1 A is
 /// symmetric in the inner product <a, b> = sum a.Pb, in which all products are taken. All vectors
 /// are velocities: the residual is r = Q P^-1 (M v* - A v), and "A r" below stands for Q P^-1 A r.
+#include "implicit.h"
+
 #include "sim_state.h"
 
 #include <math.h>
@@ -319,8 +321,6 @@ firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error)
 
 /// Who leases scratch memory here.
 static const char holder[] = "implicit solve";
-
-_Static_assert(FIRN_CACHE_CHANNELS == FIRN_WORD_COUNT + 1, "the spare slot is the last channel");
 
 void firn_implicit_lease_cache(firn_sim *sim)
 {

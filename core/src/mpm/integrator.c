@@ -128,7 +128,7 @@ static void estimate(firn_sim *sim)
     firn_step_stats *stats = &sim->stats;
     stats->explicit_cost = 1e-3 * cost->plain / dt_explicit;
     stats->implicit_cost = 1e-3 * (cost->split + iterations * cost->iteration) / dt;
-    sim->implicit = stats->implicit_cost < stats->explicit_cost;
+    sim->implicit = stats->implicit_cost < stats->explicit_cost && !sim->materials.is_explicit;
 }
 
 void firn_sim_choose_integrator(firn_sim *sim)

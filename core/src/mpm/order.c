@@ -1,5 +1,5 @@
-/// How far the order of the particles can be trusted: when a sort is due, and the sort with all
-/// that follows from it.
+#include "order.h"
+
 #include "sim_state.h"
 
 enum {
@@ -10,16 +10,15 @@ void firn_order_void(firn_order *order) { order->must_sort = true; }
 
 void firn_order_advance(firn_order *order) { order->since_sort++; }
 
-bool firn_order_is_due(const firn_sim *sim)
+bool firn_order_is_due(const firn_order *order, const firn_foresight *foresight)
 {
-    const firn_order *order = &sim->order;
     return order->must_sort || order->since_sort >= SORT_INTERVAL ||
-           !firn_foresight_in_reach(&sim->foresight);
+           !firn_foresight_in_reach(foresight);
 }
 
-bool firn_order_is_due_after(const firn_sim *sim, double dt)
+bool firn_order_is_due_after(const firn_order *order, const firn_foresight *foresight, double dt)
 {
-    return sim->order.since_sort + 1 >= SORT_INTERVAL || dt >= sim->foresight.stay;
+    return order->since_sort + 1 >= SORT_INTERVAL || dt >= foresight->stay;
 }
 
 firn_result firn_sim_sort(firn_sim *sim, firn_error *error)

@@ -41,7 +41,8 @@ double firn_schedule_next_dt(const firn_schedule *s, double dt)
     const firn_sim *sim = s->sim;
     double from = sim->time + dt;
     bool last = s->end - from <= 1e-9 * dt;
-    if (last || firn_sim_is_implicit(sim) || firn_order_is_due_after(sim, dt))
+    if (last || firn_sim_is_implicit(sim) ||
+        firn_order_is_due_after(&sim->order, &sim->foresight, dt))
         return 0.0;
     return choose_dt(s, from);
 }

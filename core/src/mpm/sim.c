@@ -29,6 +29,23 @@ static void put_bond(firn_materials *m, int to, const firn_bond *bond)
     m->column[firn_model_at(m->model[to])->bond_column][to] *= bond->share;
 }
 
+// Whether the solver, as it is set, can do what the model needs.
+static firn_result check_model(const firn_sim *sim, const firn_model *model, firn_error *error)
+{
+    bool implicit = sim->def.integrator == FIRN_INTEGRATOR_IMPLICIT;
+    if (implicit && !model->is_implicit)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.model is %s, which has no implicit step; set solver.integrator "
+                         "to explicit or auto",
+                         model->name);
+    if (!implicit && model->needs_affine && !firn_sim_is_apic(sim))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.model is %s, whose viscosity needs velocity gradients that "
+                         "solver.transfer flip does not keep; set solver.transfer to apic",
+                         model->name);
+    return FIRN_OK;
+}
+
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error)
 {
@@ -38,6 +55,7 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
     const firn_model *model = firn_model_at(def->model);
     if (model->check != NULL)
         FIRN_TRY(model->check(def, error));
+    FIRN_TRY(check_model(sim, model, error));
     firn_materials_put(materials, index, def);
     for (int i = 0; i < materials->count; i++)
         if (sim->bonds[i].share > 0.0f && sim->bonds[i].of == index)
@@ -226,6 +244,12 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
     source->bond = source->material;
     if (source->def.chunk_size == 0.0f)
         return FIRN_OK;
+    const firn_model *model = firn_model_at(sim->materials.model[source->material]);
+    if (model->bond_column == FIRN_NO_COLUMN)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "source.chunk_size asks for chunks, but its material is of the model %s, "
+                         "which does not break; set it to 0 or use snow",
+                         model->name);
     int index = 0;
     while (index < sim->materials.count &&
            (sim->bonds[index].share != bond.share || sim->bonds[index].of != bond.of))
@@ -264,11 +288,15 @@ static void append_seeds(firn_sim *sim, const firn_source *source)
     const firn_seeds *seeds = &sim->emission.seeds;
     firn_particles *particles = &sim->particles;
     size_t waiting = particles->count - sim->order.sorted_count;
+    // Other models begin with the volume that they have.
+    const bool packs = firn_model_at(sim->materials.model[source->material])->packs;
     bool missing = false;
 #pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
     for (size_t i = 0; i < seeds->count; i++) {
         append_seed(sim, seeds, i, (uint64_t *)sim->emission.new_keys.data + waiting + i);
         size_t p = particles->count + i;
+        if (!packs)
+            firn_channel_of(particles, FIRN_JP)[p] = 1.0f;
         ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
         ((uint8_t *)particles->material.data)[p] =
             ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->material;

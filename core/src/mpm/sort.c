@@ -347,7 +347,8 @@ static firn_result lease_scratch(firn_sorting *s, firn_error *error)
 
 static void release_codes(firn_sorting *s)
 {
-    if (s->codes != NULL && s->grid->owners == NULL)
+    // Where there are no particles the spare slot is NULL.
+    if (s->particles->spare_holder == holder)
         firn_particles_release_spare(s->particles, holder);
     s->codes = NULL;
 }

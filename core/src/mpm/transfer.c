@@ -155,6 +155,12 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
     add_sums(sim);
 }
 
+static void measure_all(firn_sim *sim)
+{
+    firn_foresight_measure(&sim->foresight, &sim->owners, sim->measures.limits.data,
+                           sim->grid.block_count, sim->grid.cell_size);
+}
+
 void firn_transfer_to_particles(firn_sim *sim, float dt)
 {
     firn_pass pass = firn_sim_pass(sim, dt);
@@ -169,7 +175,7 @@ void firn_transfer_to_particles(firn_sim *sim, float dt)
             sim->kernels->to_particles(&pass, &blocks[b], &blocks[b + 1 < count ? b + 1 : b],
                                        &limits[b]);
     *sim->affine = FIRN_AFFINE_THERE;
-    firn_foresight_measure(sim);
+    measure_all(sim);
 }
 
 static void block_cycle(const void *user, size_t b, size_t following)
@@ -183,12 +189,13 @@ static void block_cycle(const void *user, size_t b, size_t following)
 
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
 {
+    FIRN_ASSERT(firn_grid_has(&sim->grid, FIRN_NODE_NEXT)); // explicit
     firn_pass pass = firn_sim_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
     next.velocity = FIRN_NODE_NEXT;
     next.old = FIRN_NODE_NEXT_OLD;
     stage s = {sim, &pass, &next, sim->measures.sums.data, sim->measures.limits.data, NULL};
     run_transfer(sim, block_cycle, &s, &next);
-    firn_foresight_measure(sim);
+    measure_all(sim);
     firn_foresight_fill(&sim->foresight, next_dt);
     *sim->affine = firn_sim_is_apic(sim) ? FIRN_AFFINE_IN_NODE_VELOCITY : FIRN_AFFINE_THERE;
 }
@@ -231,7 +238,7 @@ void firn_transfer_measure(firn_sim *sim)
 #pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         sim->kernels->measure(&pass, &blocks[b], &limits[b]);
-    firn_foresight_measure(sim);
+    measure_all(sim);
 }
 
 static void for_blocks(firn_sim *sim, const firn_pass *pass,
@@ -280,6 +287,7 @@ void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
                                  firn_node_field output)
 {
+    FIRN_ASSERT(sim->solve.cache[0] != NULL); // leased by firn_transfer_prepare_hessian
     firn_pass pass = firn_sim_pass(sim, dt);
     pass.input = input;
     pass.output = output;
