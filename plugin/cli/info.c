@@ -103,6 +103,22 @@ static double stat_of(const firn_cache_frame *frame, const char *name)
     return 0.0;
 }
 
+// Frames that a cook with other settings has not come to.
+static void print_others(const firn_manifest_view *view)
+{
+    const firn_cache_frame *frames = view->frames;
+    for (size_t i = 0, end = 0; i < view->frame_count; i = end) {
+        bool other = frames[i].hash != view->hash;
+        for (end = i + 1; end < view->frame_count && frames[end].hash == frames[i].hash;)
+            end++;
+        if (other && end == i + 1)
+            printf("  frame %d is of other settings, not yet replaced\n", frames[i].frame);
+        else if (other)
+            printf("  frames %d to %d are of other settings, not yet replaced\n", frames[i].frame,
+                   frames[end - 1].frame);
+    }
+}
+
 static void print_cache(const char *folder, const firn_manifest_view *view)
 {
     uint64_t bytes = 0;
@@ -120,6 +136,7 @@ static void print_cache(const char *folder, const firn_manifest_view *view)
     for (size_t i = 0; i < view->file_count; i++)
         printf("  %s (%s): %llu bytes\n", view->files[i].name, view->files[i].node,
                (unsigned long long)view->files[i].size);
+    print_others(view);
     printf("  %8s %12s %9s %9s %12s  files\n", "frame", "particles", "substeps", "seconds",
            "bytes");
     for (size_t i = 0; i < view->frame_count; i++) {

@@ -47,6 +47,14 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
            firn_path_of_frame(s->def.sky_file, frame, path, size, NULL) == FIRN_OK;
 }
 
+static bool writes(const void *memory, size_t index, firn_node_output *file)
+{
+    const settings *s = memory;
+    bool png = s->format != FORMAT_EXR && index == 0;
+    *file = (firn_node_output){s->output.name, png ? "png" : "exr", true};
+    return index < (s->format == FORMAT_BOTH ? 2u : 1u);
+}
+
 static bool on_progress(const firn_render_report *report, void *user)
 {
     firn_stat stats[] = {{"samples", report->samples}, {"noise", report->noise}};
@@ -118,4 +126,5 @@ const firn_node_type firn_node_render = {
     .check = check,
     .file = file_of,
     .cook = cook,
+    .writes = writes,
 };

@@ -200,7 +200,8 @@ class ExitCodes(Firn):
     def test_stale_cache(self):
         self.cook("cache")
         self.assertIn("cache: complete", self.firn("check", self.scene))
-        self.refused(8, "other settings", "resume", self.scene, "--set", "solver.cell_size=0.04")
+        self.refused(8, "other settings: solver.cell_size = 0.05, not 0.04;", "resume", self.scene,
+                     "--set", "solver.cell_size=0.04")
         self.assertIn("cache: stale",
                       self.firn("check", self.scene, "--set", "solver.cell_size=0.04"))
         self.firn("resume", self.scene, "--threads", "2", "--max-memory", "1000")
@@ -222,13 +223,13 @@ class ExitCodes(Firn):
         self.assertEqual(state(), "stale", "changed, with the same size and time")
 
     def test_locked_by_another_writer(self):
-        first = self.start("cook", self.scene, "--frames", "1-5000")
+        first = self.start("cook", self.scene, "--set", "last=5000")
         self.wait_for(first, "^frame 1 ")
         self.refused(9, rf"\b{first.pid}\b", "cook", self.scene)
         self.refused(9, rf"\b{first.pid}\b", "resume", self.scene)
         first.kill()
         first.wait()
-        self.firn("cook", self.scene, "--quiet")
+        self.firn("resume", self.scene, "--quiet")
 
     def test_disk_full(self):
         full = self.folder / "full"
@@ -296,7 +297,7 @@ class Collider(Firn):
         self.firn("cook", self.scene, *files, "--set", "last=3", code=5)
         self.assertIn("wall.0002.vdb", self.err)
         (self.folder / "wall.0002.vdb").write_bytes(b"damaged")
-        self.firn("cook", self.scene, *files, "--set", "last=3", code=10)
+        self.firn("cook", self.scene, *files, "--set", "last=3", "--overwrite", code=10)
         self.assertRegex(self.err, r"ground, frame 1: .*wall\.0002\.vdb")
 
     def test_what_is_no_mesh_is_refused(self):
