@@ -16,9 +16,10 @@ firn_result firn_graph_cache_folder(const firn_graph *graph, char *path, size_t 
     }
     if (shot->wedge >= 0)
         snprintf(wedge, sizeof wedge, "/w%d", shot->wedge);
-    if (shot->name[0] == '\0' || strchr(shot->name, '/') != NULL)
+    if (shot->name[0] == '\0' || shot->name[0] == '.' || strchr(shot->name, '/') != NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "name is '%s'; a cache needs a name, without '/'", shot->name);
+                         "name is '%s'; a cache needs a name, without '/' and with no '.' first",
+                         shot->name);
     int length = snprintf(path, size, "%s/%s/v%d%s", base[0] != '\0' ? base : ".", shot->name,
                           shot->version, wedge);
     if (length < 0 || (size_t)length >= size || length > 3500)

@@ -158,6 +158,15 @@ firn_result firn_prefix_error(firn_error *error, const char *node);
 firn_result firn_graph_set_numbers(firn_graph *graph, const char *node, const char *param,
                                    const double values[3], firn_layer layer, firn_error *error);
 
+// validate.c
+/// Adds to what is wrong with the graph.
+firn_result firn_graph_problem(firn_graph *graph, firn_level level, firn_result code,
+                               const char *node, firn_error *error, const char *format, ...)
+    FIRN_PRINTF(6, 7);
+
+// check_shot.c
+firn_result firn_graph_check_shot(firn_graph *graph, firn_error *error);
+
 // hash.c
 /// Refreshes fresh and varies of every node.
 void firn_graph_refresh(firn_graph *graph);

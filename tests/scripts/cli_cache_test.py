@@ -147,5 +147,87 @@ class Keeping(Cache):
         self.assertIn("frames 4 to 5 are of other settings", self.firn("info", self.place))
 
 
+class Checking(Firn):
+    def problems(self, nodes=None, code=6, **shot):
+        """What a check says about the shot with some changes."""
+        scene = json.loads(json.dumps({**SCENE, **shot}))
+        for node, params in (nodes or {}).items():
+            scene["nodes"][node].setdefault("params", {}).update(params)
+        path = self.write_scene("bad.firn", scene)
+        self.firn("check", path, code=code)
+        checked = re.findall(r"(?m)^(?:error|warning|firn): (.*)$", self.err)
+        if code != 0:  # a cook says the same, and leaves nothing behind
+            self.firn("cook", path, "--quiet", code=code)
+            self.assertFalse((self.folder / "cache").exists())
+        return "\n".join(checked)
+
+    def test_types_are_those_of_json(self):
+        for node, param, value in (
+            ("ball", "radius", True), ("ball", "radius", "0.2"), ("ball", "radius", [1]),
+            ("ball", "center", "0 1 0"), ("ball", "center", [0, True, 0]),
+            ("ball", "seed", "x"), ("solver", "warm_start", 1), ("ground", "shape", 0),
+            ("ball", "center", {"keys": [[1, True]]}),
+        ):
+            with self.subTest(param=param, value=value):
+                said = self.problems({node: {param: value}})
+                self.assertRegex(said, rf"bad\.firn:\d+: {node}.*(must be|has no parameter)")
+        self.assertRegex(self.problems(fps=True), "fps must be a number")
+        self.assertRegex(self.problems(name=5), "name must be a text")
+
+    def test_every_mistake_of_a_scene_is_told_at_once(self):
+        said = self.problems({"ball": {"radios": 1, "center": 3}, "ground": {"friction": "x"}},
+                             fps="many", colour=1)
+        lines = [int(n) for n in re.findall(r"(?m)^.*bad\.firn:(\d+): ", said)]
+        self.assertEqual(len(lines), 5, said)
+        for word in ("radios", "center", "friction", "fps", "colour"):
+            self.assertIn(word, said)
+
+    def test_every_problem_of_a_shot_is_told_at_once(self):
+        (self.folder / "empty.vdb").touch()
+        said = self.problems({
+            "ball": {"center": [0, 90, 0]},
+            "solver": {"domain_lower": [-1, -1, -1], "domain_upper": [1, 1, 1]},
+            "archive": {"name": "../out"},
+            "points": {"format": "vdb"},
+            "ground": {"shape": "level_set", "file": "empty.vdb"},
+        }, name="..")
+        for pattern in (r"name is '\.\.'", r"name is '\.\./out'",
+                        "ball lies outside of the domain", "points and volume write the same file",
+                        "nothing can be read from '.*empty.vdb'"):
+            self.assertRegex(said, pattern)
+
+    def test_what_a_solver_cannot_do_is_known_before_it_is_cooked(self):
+        self.assertRegex(self.problems({"solver": {"domain_lower": [1, 1, 1],
+                                                   "domain_upper": [-1, -1, -1]}}), "domain_lower")
+        self.assertRegex(self.problems({"solver": {"dt_min": 1e-3, "dt_max": 1e-4}}), "dt_min")
+        self.assertRegex(self.problems({"ball": {"radius": 1e-3}}, code=0), "too small for a part")
+        self.assertRegex(self.problems({"ball": {"start": 9}}, code=0), "after the last frame")
+        self.assertRegex(self.problems({"solver": {"domain_lower": [-1, 0.1, -1]}}, code=0),
+                         "reaches out of the domain")
+
+    def test_a_graph_that_writes_nothing_is_refused(self):
+        nodes = {n: v for n, v in SCENE["nodes"].items()
+                 if n not in ("points", "archive", "volume")}
+        path = self.write_scene("bad.firn", {**SCENE, "nodes": nodes})
+        for command in ("check", "cook"):
+            self.firn(command, path, code=6)
+            self.assertIn("no node of the graph writes files", self.err)
+
+    def test_all_damage_is_listed(self):
+        self.firn("cook", self.scene, "--quiet")
+        place = self.folder / "cache/tiny/v1"
+        (place / "tiny_v1.0002.bgeo").write_bytes(b"damaged")
+        (place / "archive_v1.abc").write_bytes(b"damaged")
+        (place / "tiny_v1.0004.vdb").unlink()
+        self.firn("info", place, "--verify", code=10)
+        for name in ("tiny_v1.0002.bgeo", "archive_v1.abc", "tiny_v1.0004.vdb"):
+            self.assertIn(name, self.err)
+        self.assertIn("1 of 11 files are missing and 2 damaged", self.err)
+        self.firn("resume", self.scene, "--quiet")
+        self.firn("info", place, "--verify")
+        (place / "tiny_v1.0004.vdb").unlink()
+        self.firn("info", place, "--verify", code=5)
+
+
 if __name__ == "__main__":
     main()

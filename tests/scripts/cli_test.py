@@ -134,7 +134,9 @@ class ExitCodes(Firn):
             ("preset is 'ice'", ["wedge", self.scene, "--vary", "snow.preset=wet,ice"]),
             ("no setting 'frames'; set first and last",
              ["cook", self.scene, "--set", "frames=1-3"]),
-            ("frame 0 is before the first frame", ["cook", self.scene, "--frames", "0-2"]),
+            ("--frames 0-2: the shot has frames 1 to 5", ["cook", self.scene, "--frames", "0-2"]),
+            ("--frames 4-9: the shot has frames 1 to 5", ["wedge", self.scene, "--vary",
+                                                          "snow.hardening=5,6", "--frames", "4-9"]),
         ):
             self.firn(*words, code=2, env={"FIRN_SCENES": str(self.folder)})
             self.assertRegex(self.err, pattern)
@@ -253,7 +255,7 @@ class ExitCodes(Firn):
     def test_signals(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             base = self.folder / str(code)
-            process = self.start("cook", self.scene, "--frames", "1-5000", "--base", base,
+            process = self.start("cook", self.scene, "--set", "last=5000", "--base", base,
                                  "--set", "solver.checkpoint_frames=0")
             self.wait_for(process, "^frame 2 ")
             process.send_signal(number)
