@@ -33,7 +33,7 @@ static int print_cache(firn_graph *graph)
     char owner[400];
     firn_cache_writer(folder, owner, sizeof owner);
     if (owner[0] != '\0')
-        printf("locked: %s writes there\n", owner);
+        printf("locked: %s\n", owner);
     warn_of_place(firn_shot_nearest(folder));
     return FIRN_EXIT_OK;
 }

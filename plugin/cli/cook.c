@@ -4,7 +4,7 @@
 
 typedef struct request {
     firn_shot_words shot;
-    const char *resume, *overwrite, *quiet, *json;
+    const char *resume, *overwrite, *break_lock, *quiet, *json;
 } request;
 
 #define ROW(field) offsetof(request, field)
@@ -12,6 +12,8 @@ typedef struct request {
 static const firn_option options[] = {
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
+    {"--break-lock", NULL, "takes the lock of a process on another host that is gone",
+     ROW(break_lock)},
     {"--overwrite", NULL, "replaces what is there, frame by frame", ROW(overwrite)},
     {"--resume", NULL, "keeps what is there and whole, cooks the rest", ROW(resume)},
 };
@@ -30,6 +32,7 @@ static int cook(const request *own, const char *path, bool resume)
     firn_shot_frames(own->shot.frames, graph, &def);
     def.resume = resume;
     def.overwrite = own->overwrite != NULL;
+    def.break_lock = own->break_lock != NULL;
     firn_signals_catch();
     code = firn_bake_run(graph, &def, &run);
     firn_graph_destroy(graph);

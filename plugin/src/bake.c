@@ -97,6 +97,7 @@ static firn_result bake_frame(firn_bake *bake, int frame, firn_error *error)
     firn_cook_pass pass = {.frame = frame, .keep = host->progress != NULL};
     FIRN_TRY(prepare(bake, wanted, &pass, error));
     FIRN_TRY(firn_graph_run(graph, bake->wanted, wanted, &pass, error));
+    FIRN_TRY(firn_lock_confirm(&bake->lock, error));
     FIRN_TRY(firn_bake_record_frame(bake, frame, error));
     // A frame that is in the manifest is not cooked again, so its checkpoint comes before; and the
     // one before that goes after, since a stop in between continues from it.
@@ -142,6 +143,8 @@ static firn_result bake_frames(firn_bake *bake, firn_error *error)
     return firn_bake_finish_archives(bake, error);
 }
 
+static void show_life(void *bake) { firn_lock_beat(&((firn_bake *)bake)->lock, NULL); }
+
 // --- Setting up ----------------------------------------------------------------------------------
 
 static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error *error)
@@ -160,7 +163,7 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     FIRN_TRY(firn_graph_check_range(graph, bake->first, error));
     FIRN_TRY(firn_graph_cache_folder(graph, bake->folder, sizeof bake->folder, error));
     FIRN_TRY(firn_folder_make(bake->folder, error));
-    FIRN_TRY(firn_lock_take(&bake->lock, bake->folder, error));
+    FIRN_TRY(firn_lock_take(&bake->lock, bake->folder, def->break_lock, error));
     firn_folder_sweep(bake->folder);
     bake->hash = firn_graph_hash(graph, NULL);
     for (size_t i = 0; i < bake->marcher_count; i++)
@@ -169,7 +172,8 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     firn_graph_release_stale(graph);
     for (size_t i = 0; i < bake->target_count; i++)
         firn_node_release(bake->targets[i].node);
-    graph->hooks = (firn_bake_hooks){firn_bake_wrote, bake, bake->first, bake->step, bake->folder};
+    graph->hooks =
+        (firn_bake_hooks){firn_bake_wrote, show_life, bake, bake->first, bake->step, bake->folder};
     return firn_bake_open(bake, error);
 }
 

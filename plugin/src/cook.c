@@ -69,6 +69,8 @@ bool firn_cook_progress(const firn_cook *cook, double fraction, const firn_stat 
                         size_t stat_count)
 {
     firn_graph *graph = ((const firn_node *)cook->owner)->graph;
+    if (graph->hooks.alive != NULL)
+        graph->hooks.alive(graph->hooks.bake);
     if (graph->host.progress == NULL)
         return true;
     firn_report report = {cook->node, cook->frame, fraction, stat_count, stats};

@@ -64,6 +64,7 @@ struct firn_node {
 /// Receives what a bake has to know; NULL members are not called.
 typedef struct firn_bake_hooks {
     firn_result (*wrote)(void *bake, const char *node, const char *path, firn_error *error);
+    void (*alive)(void *bake); // the cook goes on
     void *bake;
     int first, step;
     const char *folder;

@@ -4,9 +4,11 @@
 Usage: cli_cache_test.py PROGRAM [unittest arguments]"""
 
 import json
+import os
 import re
 import resource
 import subprocess
+import time
 
 from cli_support import Firn, SCENE, files_of, main
 
@@ -145,6 +147,55 @@ class Keeping(Cache):
         for name in ("tiny_v1.0004.bgeo", "tiny_v1.0005.vdb"):
             self.assertEqual(found[name], self.before[name])
         self.assertIn("frames 4 to 5 are of other settings", self.firn("info", self.place))
+
+
+class Locks(Cache):
+    def setUp(self):
+        super().setUp()
+        self.lock = self.place / ".lock"
+        (self.place / "tiny_v1.0005.vdb").unlink()  # something to do
+
+    def test_a_lock_says_who_and_since_when(self):
+        process = self.start("resume", self.scene, "--set", "last=5000")
+        self.wait_for(process, "^frame 7 ")
+        self.firn("resume", self.scene, code=9)
+        self.assertRegex(self.err, rf"process {process.pid} on \S+ since \d{{4}}-\d\d-\d\dT\S+Z, last "
+                                   r"heard of \d+ s ago")
+        self.assertRegex(self.firn("check", self.scene), rf"locked: process {process.pid} on ")
+        # Not even this breaks the lock of a process that lives.
+        self.firn("resume", self.scene, "--break-lock", code=9)
+        os.utime(self.lock, (1e9, 1e9))
+        limit = time.monotonic() + 20
+        while self.lock.stat().st_mtime < 1e9 + 1 and time.monotonic() < limit:
+            self.wait_for(process, "^frame ")
+        self.assertGreater(self.lock.stat().st_mtime, 1e9 + 1, "a sign of life")
+        process.kill()
+        process.wait()
+        self.assertNotIn("locked:", self.firn("check", self.scene))
+        self.firn("resume", self.scene, "--quiet")
+
+    def test_the_lock_of_a_dead_host_is_broken_or_expires(self):
+        for seconds, words, code in ((5, [], 9), (5, ["--break-lock"], 0), (7200, [], 0)):
+            self.lock.write_text("elsewhere 4711 2026-01-01T00:00:00Z\n")
+            then = time.time() - seconds
+            os.utime(self.lock, (then, then))
+            said = self.firn("check", self.scene)
+            self.assertEqual("locked: process 4711 on elsewhere" in said, seconds < 1800)
+            self.firn("resume", self.scene, "--quiet", *words, code=code)
+            if code == 9:
+                self.assertRegex(self.err, "4711 on elsewhere since 2026.* break its lock")
+            self.assertEqual(self.lock.exists(), code == 9)
+
+    def test_a_writer_whose_lock_was_broken_stops(self):
+        process = self.start("resume", self.scene, "--set", "last=5000")
+        self.wait_for(process, "^frame 7 ")
+        self.lock.unlink()
+        self.lock.write_text("elsewhere 4711 2026-01-01T00:00:00Z\n")
+        self.assertIn("broken by somebody else", process.communicate(timeout=30)[1])
+        self.assertEqual(process.returncode, 9)
+        self.assertIn("elsewhere", self.lock.read_text())
+        self.firn("resume", self.scene, "--break-lock", "--quiet")
+        self.firn("info", self.place, "--verify")
 
 
 class Checking(Firn):

@@ -22,6 +22,7 @@ typedef struct firn_bake_def {
     int step;        // writes every step-th frame only; all are simulated
     bool resume;     // keep what is there, whole and cooked from the same settings
     bool overwrite;  // replace what is there, frame by frame; false: refuse to
+    bool break_lock; // take the lock of a process of another host that is gone
 } firn_bake_def;
 
 FIRN_API void firn_bake_def_reset(firn_bake_def *def, size_t size);
@@ -63,7 +64,8 @@ FIRN_API const char *firn_cache_state_name(firn_cache_state state);
 FIRN_API firn_result firn_graph_cache_state(firn_graph *graph, firn_cache_state *state,
                                             firn_error *error);
 
-/// Who writes the cache in a folder now, "host process"; "" when nobody does.
+/// Who writes the cache in a folder now, "process 4711 on host since ..., last heard of 3 s ago";
+/// "" when nobody does. A process shows a sign of life every few seconds.
 FIRN_API void firn_cache_writer(const char *folder, char *owner, size_t size);
 
 // --- The manifest --------------------------------------------------------------------------------
