@@ -76,7 +76,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     const settings *s = cook->settings;
     const firn_volume_data *volume = firn_cook_input(cook, "volume", 0)->volume;
     firn_collider_def solids[SOLID_MAX];
-    firn_render_scene scene = {.field = volume->field, .solids = solids, .fps = (float)cook->fps};
+    firn_render_scene scene = {
+        .field = volume->field, .solids = solids, .fps = (float)cook->fps, .frame = cook->frame};
     size_t count = firn_cook_input_count(cook, "colliders");
     for (size_t i = 0; i < count && i < SOLID_MAX; i++)
         solids[scene.solid_count++] =
