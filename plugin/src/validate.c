@@ -46,14 +46,16 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
 {
     const firn_shot *shot = &node->graph->shot;
     char path[FIRN_PATH_SIZE], before[FIRN_PATH_SIZE] = "", first[FIRN_PATH_SIZE] = "";
-    int missing = 0;
+    int missing = 0, present = 0;
     int last = node->type->node->time_dependent ? shot->last : shot->first;
     for (int frame = shot->first; frame <= last; frame++) {
         if (!firn_node_file(node, node->settings, param, frame, path, sizeof path) ||
             strcmp(path, before) == 0)
             break;
         struct stat status;
-        if (stat(path, &status) != 0 && missing++ == 0)
+        if (stat(path, &status) == 0)
+            present++;
+        else if (missing++ == 0)
             memcpy(first, path, sizeof first);
         memcpy(before, path, sizeof before);
     }
@@ -64,7 +66,11 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
         snprintf(more, sizeof more, " (and %d more of its frames)", missing - 1);
     snprintf(message, sizeof message, "%s.%s: there is no file '%.700s'%s", node->name, param->name,
              first, more);
-    firn_problem problem = {FIRN_LEVEL_ERROR, FIRN_ERR_NOT_FOUND, node->name, param->name, message};
+    const firn_node_type *type = node->type->node;
+    bool bridged =
+        present > 0 && type->bridges_gaps != NULL && type->bridges_gaps(node->settings, param);
+    firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR, FIRN_ERR_NOT_FOUND,
+                            node->name, param->name, message};
     return add_problem(node->graph, &problem, error);
 }
 

@@ -174,6 +174,7 @@ static firn_result append(const firn_abc_place *place, firn_abc_mesh *all,
         memcpy(all->velocity + all->vertex_count, mesh->velocity, bytes);
     }
     all->vertex_count += mesh->vertex_count;
+    all->velocity_stored = all->velocity_stored || mesh->velocity_stored;
     return FIRN_OK;
 }
 

@@ -95,6 +95,10 @@ typedef struct firn_node_type {
     /// left in it; after the last frame completes it. NULL, both: files are written in `cook`.
     firn_result (*begin)(firn_cook *cook, int *frames, firn_error *error);
     firn_result (*finish)(firn_cook *cook, firn_error *error);
+
+    /// True when the node does without some of the numbered files of a parameter; then only a
+    /// sequence of which there is none is an error. NULL: it needs them all.
+    bool (*bridges_gaps)(const void *settings, const firn_param *param);
 } firn_node_type;
 
 /// What a cook function works with.

@@ -211,7 +211,8 @@ FIRN_API firn_result firn_abc_world_matrix(const firn_abc *archive, int object, 
 typedef struct firn_abc_mesh {
     size_t vertex_count;
     firn_vec3 *position;
-    firn_vec3 *velocity; // per second
+    firn_vec3 *velocity;  // per second
+    bool velocity_stored; // velocities are those of the archive, at least of one of its meshes
     size_t face_count;
     int32_t *face_size; // corners of each face
     size_t corner_count;
