@@ -42,7 +42,8 @@ static const firn_node_rows rows[] = {
 static const firn_param params[] = {
     {FIRN_PARAM(settings, shape), FIRN_CHOICE, {SHAPE_PLANE}, 0, 5, "",
      "What stands in the way: the half space below a plane, a box, a sphere, a capsule along its Y "
-     "axis, a mesh (.obj, .abc) or a level set (.vdb)", "plane|box|sphere|capsule|mesh|level_set"},
+     "axis, a mesh (.obj, .ply, .stl, .abc) or a level set (.vdb)",
+     "plane|box|sphere|capsule|mesh|level_set"},
     {"file", INPUT(file), FIRN_PATH, {0}, 0, 0, "",
      "The mesh or level set; numbered files (walk.$F4.vdb, walk.$F4.obj) and animated archives "
      "deform", .visible_when = FROM_FILE},

@@ -3,6 +3,7 @@
 #include "shape_file.h"
 
 #include "firn/obj.h"
+#include "firn/polygons.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,8 @@ static firn_result fail_memory(const char *path, firn_error *error)
 
 bool firn_mesh_same_topology(const firn_mesh *a, const firn_mesh *b)
 {
+    if (a->corner_count == 0)
+        return b->corner_count == 0 && a->vertex_count == b->vertex_count;
     return a->vertex_count == b->vertex_count && a->face_count == b->face_count &&
            a->corner_count == b->corner_count &&
            memcmp(a->face_size, b->face_size, a->face_count * sizeof *a->face_size) == 0 &&
@@ -96,6 +99,43 @@ static firn_result read_obj(firn_mesh_file *file, const char *object, double tim
     return FIRN_OK;
 }
 
+// Takes the arrays over.
+static firn_result take(firn_polygons *read, const char *path, firn_mesh *mesh, firn_error *error)
+{
+    *mesh = (firn_mesh){.vertex_count = read->position_count,
+                        .position = read->positions,
+                        .velocity = read->velocities,
+                        .stored = read->velocities != NULL,
+                        .face_count = read->face_count,
+                        .face_size = read->face_counts,
+                        .corner_count = read->index_count,
+                        .corner = read->face_indices};
+    if (mesh->face_count == 0)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "'%.300s' has points but no faces; a mesh is needed here", path);
+    return FIRN_OK;
+}
+
+static firn_result read_ply(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
+                            firn_error *error)
+{
+    (void)object;
+    (void)time;
+    firn_polygons read;
+    FIRN_TRY(firn_ply_read(file->path, &read, error));
+    return take(&read, file->path, mesh, error);
+}
+
+static firn_result read_stl(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
+                            firn_error *error)
+{
+    (void)object;
+    (void)time;
+    firn_polygons read;
+    FIRN_TRY(firn_stl_read(file->path, &read, error));
+    return take(&read, file->path, mesh, error);
+}
+
 static firn_result open_abc(firn_mesh_file *file, firn_error *error)
 {
     FIRN_TRY(firn_abc_open(file->path, &file->archive, error));
@@ -126,6 +166,8 @@ static const struct {
                         firn_error *error);
 } formats[] = {
     {".obj", NULL, read_obj},
+    {".ply", NULL, read_ply},
+    {".stl", NULL, read_stl},
     {".abc", open_abc, read_abc},
 };
 
@@ -150,10 +192,11 @@ firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, firn_err
     firn_mesh_file_close(file);
     int format = format_of(path);
     if (format < 0)
-        return firn_fail(error, FIRN_ERR_UNSUPPORTED,
-                         "'%.300s' is no mesh that can be read; meshes are .obj or .abc files%s",
-                         path,
-                         firn_path_ends_with(path, ".fbx") ? ": export the FBX as Alembic" : "");
+        return firn_fail(
+            error, FIRN_ERR_UNSUPPORTED,
+            "'%.300s' is no mesh that can be read; meshes are .obj, .ply, .stl or .abc "
+            "files%s",
+            path, firn_path_ends_with(path, ".fbx") ? ": export the FBX as Alembic" : "");
     if ((size_t)snprintf(file->path, sizeof file->path, "%s", path) >= sizeof file->path)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name '%.100s...' is too long", path);
     firn_result result = formats[format].open != NULL ? formats[format].open(file, error) : FIRN_OK;

@@ -49,8 +49,9 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {FIRN_PARAM(settings, region), FIRN_CHOICE, {REGION_SPHERE}, 0, 4, "",
-     "What the snow fills: a sphere, a box, a closed mesh (.obj, .abc), a level set or fog (.vdb); "
-     "or the points of a cache as they are", "sphere|box|mesh|level_set|points"},
+     "What the snow fills: a sphere, a box, a closed mesh (.obj, .ply, .stl, .abc), a level set or "
+     "fog (.vdb); or the points of a cache as they are",
+     "sphere|box|mesh|level_set|points"},
     {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
      "Mesh, level set or particle cache; a frame number in it is that of the first frame",
      .visible_when = FROM_FILE},

@@ -131,6 +131,55 @@ static void write_obj(const char *path, const mesh *m)
     fclose(file);
 }
 
+static void write_ply(const char *path, const mesh *m, bool stored)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "ply\nformat ascii 1.0\nelement vertex 8\n");
+    for (int i = 0; i < (stored ? 6 : 3); i++)
+        fprintf(file, "property float %s\n", (const char *[]){"x", "y", "z", "vx", "vy", "vz"}[i]);
+    fprintf(file, "element face %zu\nproperty list uchar int vertex_indices\nend_header\n",
+            m->faces);
+    for (int i = 0; i < 8; i++) {
+        fprintf(file, "%.9g %.9g %.9g", (double)m->points[i].x, (double)m->points[i].y,
+                (double)m->points[i].z);
+        if (stored)
+            fprintf(file, " %.9g %.9g %.9g", (double)m->velocity[i].x, (double)m->velocity[i].y,
+                    (double)m->velocity[i].z);
+        fputs("\n", file);
+    }
+    const int32_t *corner = m->corners;
+    for (size_t f = 0; f < m->faces; f++) {
+        fprintf(file, "%d", m->sizes[f]);
+        for (int k = 0; k < m->sizes[f]; k++)
+            fprintf(file, " %d", *corner++);
+        fputs("\n", file);
+    }
+    fclose(file);
+}
+
+static void write_stl(const char *path, const mesh *m)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    const char header[80] = "solid as some binary files say";
+    const uint32_t count = 12;
+    fwrite(header, sizeof header, 1, file);
+    fwrite(&count, sizeof count, 1, file);
+    for (int f = 0; f < 6; f++) {
+        const int32_t *q = &quads[4 * f], cut[6] = {q[0], q[1], q[2], q[0], q[2], q[3]};
+        for (int t = 0; t < 2; t++) {
+            const firn_vec3 rows[4] = {{0, 0, 0},
+                                       m->points[cut[3 * t]],
+                                       m->points[cut[3 * t + 1]],
+                                       m->points[cut[3 * t + 2]]};
+            fwrite(rows, sizeof rows, 1, file);
+            fwrite("\0", 2, 1, file);
+        }
+    }
+    fclose(file);
+}
+
 static void write_vdb(const char *path, const mesh *m, const variant *v, bool stored)
 {
     firn_vdb_mesh view = {
@@ -203,6 +252,26 @@ static void make_objs(const char *folder, const recipe *r, const variant *v)
     }
 }
 
+static void make_plys(const char *folder, const recipe *r, const variant *v)
+{
+    char path[256];
+    for (int n = v->first; n < v->first + FILES; n++) {
+        snprintf(path, sizeof path, "%s/p.%04d.ply", folder, n);
+        mesh m = paddle(v, n, r->moves, r->changes, r->per_frame);
+        write_ply(path, &m, r->stored);
+    }
+}
+
+static void make_stls(const char *folder, const recipe *r, const variant *v)
+{
+    char path[256];
+    for (int n = v->first; n < v->first + FILES; n++) {
+        snprintf(path, sizeof path, "%s/p.%04d.stl", folder, n);
+        mesh m = paddle(v, n, r->moves, false, false);
+        write_stl(path, &m);
+    }
+}
+
 static void make_vdbs(const char *folder, const recipe *r, const variant *v)
 {
     char path[256];
@@ -245,6 +314,9 @@ static const recipe recipes[] = {
     {"vdb, keys", make_vdbs, SET "\"p.vdb\"", false, false, false, false, false},
     {"obj sequence", make_objs, MESH "\"p.$F4.obj\"", true, false, false, false, true},
     {"obj sequence, new topology", make_objs, MESH "\"p.$F4.obj\"", true, true, false, false, true},
+    {"ply sequence", make_plys, MESH "\"p.$F4.ply\"", true, false, false, false, true},
+    {"ply, velocities", make_plys, MESH "\"p.$F4.ply\"", true, true, true, false, true},
+    {"stl sequence", make_stls, MESH "\"p.$F4.stl\"", true, false, false, false, true},
     {"abc", make_archive, MESH "\"p.abc\"", true, false, false, false, false},
     {"abc, velocities", make_archive, MESH "\"p.abc\"", true, false, true, false, false},
     {"abc, per frame", make_archive, MESH "\"p.abc\"", true, false, true, true, false},
