@@ -130,3 +130,22 @@ bool firn_clip_find_range(const char *pattern, int *first, int *last)
     closedir(listing);
     return found;
 }
+
+static bool plays_plainly(const firn_clip_def *clip)
+{
+    return clip->speed == 1.0 && clip->fps == 0.0 && clip->outside == FIRN_OUTSIDE_AUTO &&
+           clip->offset == floor(clip->offset);
+}
+
+bool firn_clip_file(const firn_clip_def *def, const char *pattern, int extra, int frame, char *path,
+                    size_t size)
+{
+    int first = frame, last = frame;
+    if (pattern[0] == '\0')
+        return false;
+    if (plays_plainly(def))
+        first = frame + (int)def->offset + extra;
+    else
+        firn_clip_find_range(pattern, &first, &last);
+    return firn_path_of_frame(pattern, first, path, size, NULL) == FIRN_OK;
+}

@@ -39,6 +39,11 @@ double firn_clip_frame(const firn_clip *clip, double frame);
 /// holds.
 double firn_clip_rate(const firn_clip *clip, double frame);
 
+/// The file that a frame of the shot shows, for whoever does not know the shot: when more than a
+/// whole offset is set, the first one stands for all. extra is added to the number.
+bool firn_clip_file(const firn_clip_def *def, const char *pattern, int extra, int frame, char *path,
+                    size_t size);
+
 /// The numbers of the first and last file that a pattern matches; false: there is none.
 bool firn_clip_find_range(const char *pattern, int *first, int *last);
 

@@ -109,8 +109,8 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
 {
     const settings *s = memory;
     (void)param;
-    return has_file(s) &&
-           firn_surface_file(&s->input, s->shape == SHAPE_LEVEL_SET, frame, path, size);
+    int extra = s->shape == SHAPE_LEVEL_SET ? s->input.sequence.offset : 0;
+    return has_file(s) && firn_clip_file(&s->input.clip, s->input.file, extra, frame, path, size);
 }
 
 static bool bridges_gaps(const void *memory, const firn_param *param)

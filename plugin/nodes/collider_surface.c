@@ -16,27 +16,6 @@ void firn_moving_surface_release(firn_moving_surface *surface)
     memset(surface, 0, sizeof *surface);
 }
 
-static bool plays_plainly(const firn_clip_def *clip)
-{
-    return clip->speed == 1.0 && clip->fps == 0.0 && clip->outside == FIRN_OUTSIDE_AUTO &&
-           clip->offset == floor(clip->offset);
-}
-
-bool firn_surface_file(const firn_surface_input *input, bool is_level_set, int frame, char *path,
-                       size_t size)
-{
-    int number = frame, first = 0, last = 0;
-    if (input->file[0] == '\0')
-        return false;
-    if (plays_plainly(&input->clip))
-        number += (int)input->clip.offset;
-    else if (firn_clip_find_range(input->file, &first, &last))
-        number = first; // which one is shown depends on the shot: any stands for all
-    if (is_level_set && plays_plainly(&input->clip))
-        number += input->sequence.offset;
-    return firn_path_of_frame(input->file, number, path, size, NULL) == FIRN_OK;
-}
-
 static firn_result open_mesh(firn_moving_surface *s, const firn_cook *cook, firn_error *error)
 {
     const firn_surface_input *input = &s->input;

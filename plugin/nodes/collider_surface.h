@@ -57,8 +57,4 @@ firn_result firn_moving_surface_interval(firn_moving_surface *surface, const fir
                                          firn_transform poses[2][3], bool poses_move,
                                          firn_surface_key keys[2], firn_error *error);
 
-/// The file of a frame.
-bool firn_surface_file(const firn_surface_input *input, bool is_level_set, int frame, char *path,
-                       size_t size);
-
 #endif

@@ -81,9 +81,8 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
 {
     const settings *s = memory;
     (void)param;
-    return s->region >= REGION_MESH && s->file[0] != '\0' &&
-           firn_path_of_frame(s->file, frame + (int)floor(s->clip.offset), path, size, NULL) ==
-               FIRN_OK;
+    firn_clip_def clip = {.offset = floor(s->clip.offset), .speed = 1.0};
+    return s->region >= REGION_MESH && firn_clip_file(&clip, s->file, 0, frame, path, size);
 }
 
 static void release(void *memory)

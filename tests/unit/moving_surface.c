@@ -2,13 +2,15 @@
 #define _XOPEN_SOURCE 700
 #include "clip.h"
 #include "placement.h"
+#include "volume_place.h"
 
 #include "firn/graph.h"
 #include "firn/vdb_motion.h"
 #include "firn/vdb_surface.h"
 
+#include "firn/cache.h"
+
 #include "graph_fixture.h"
-#include "mesh_archive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,6 +172,123 @@ static void places_turn_about_their_pivot(void **state)
     assert_true(firn_length(firn_sub(ours, firn_vec(1, 3, -2))) < 1e-6f);
     firn_vec3 again = firn_transform_point(firn_axes_transform(&axes), file);
     assert_true(firn_length(firn_sub(ours, again)) < 1e-5f);
+}
+
+// A ball of snow in one leaf, off the lattice; where and how heavy it is.
+typedef struct weighed {
+    double mass; // kg
+    firn_vec3 center, velocity;
+} weighed;
+
+static weighed weigh(const firn_field_view *f)
+{
+    double mass = 0.0, sum[3] = {0}, momentum[3] = {0};
+    for (size_t i = 0; i < f->leaf_count * FIRN_LEAF_VOXELS; i++) {
+        firn_coord o = f->leaf_origin[i / FIRN_LEAF_VOXELS];
+        int n = (int)(i % FIRN_LEAF_VOXELS);
+        const double at[3] = {o.x + n / 64 + 0.5, o.y + n / 8 % 8 + 0.5, o.z + n % 8 + 0.5};
+        const firn_vec3 v = f->velocity[i];
+        const float flow[3] = {v.x, v.y, v.z};
+        double m = (double)f->density[i] * pow((double)f->voxel_size, 3.0);
+        mass += m;
+        for (int k = 0; k < 3; k++) {
+            sum[k] += m * at[k] * (double)f->voxel_size;
+            momentum[k] += m * (double)flow[k];
+        }
+    }
+    return (weighed){
+        mass,
+        {(float)(sum[0] / mass), (float)(sum[1] / mass), (float)(sum[2] / mass)},
+        {(float)(momentum[0] / mass), (float)(momentum[1] / mass), (float)(momentum[2] / mass)}};
+}
+
+static void volumes_keep_their_mass_wherever_they_are_put(void **state)
+{
+    (void)state;
+    static float density[FIRN_LEAF_VOXELS];
+    static firn_vec3 velocity[FIRN_LEAF_VOXELS];
+    static uint64_t mask[8];
+    const firn_coord origin = {8, -8, 0};
+    memset(mask, 0, sizeof mask);
+    for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
+        firn_vec3 p = {(float)(n / 64) - 3.0f, (float)(n / 8 % 8) - 4.0f, (float)(n % 8) - 3.5f};
+        density[n] = fmaxf(0.0f, 400.0f * (1.0f - firn_dot(p, p) / 9.0f));
+        velocity[n] = firn_vec(1.0f, 0.0f, 0.0f);
+        if (density[n] > 0.0f)
+            mask[n / 64] |= (uint64_t)1 << n % 64;
+    }
+    firn_field_view field = {.voxel_size = 0.1f,
+                             .leaf_count = 1,
+                             .leaf_origin = &origin,
+                             .mask = mask,
+                             .density = density,
+                             .velocity = velocity};
+    firn_transform ours = {{0.05f, 0.05f, 0.05f}, firn_quat_identity(), 0.1f};
+    assert_true(firn_volume_is_aligned(ours));
+    weighed before = weigh(&field);
+    static const firn_place_def places[] = {{{0.3f, 0, 0}, {0, 0, 0}, 1, {0, 0, 0}},
+                                            {{0.123f, -0.47f, 0.066f}, {0, 0, 0}, 1, {0, 0, 0}},
+                                            {{0, 0, 0}, {0, 90, 0}, 1, {0, 0, 0}},
+                                            {{1, 2, 3}, {20, 30, 40}, 1, {0.5f, 0, 0}}};
+    for (size_t i = 0; i < FIRN_COUNT(places); i++) {
+        firn_transform pose = firn_place_transform(&places[i]);
+        firn_placed_volume placed = {0};
+        assert_int_equal(firn_volume_place(&placed, &field, firn_transform_after(pose, ours),
+                                           pose.rotation, 1.0f, NULL),
+                         FIRN_OK);
+        weighed after = weigh(&placed.field);
+        firn_vec3 center = firn_transform_point(pose, before.center);
+        firn_vec3 flow = firn_rotate(pose.rotation, before.velocity);
+        assert_true(fabs(after.mass / before.mass - 1.0) < 0.02);
+        assert_true(firn_length(firn_sub(after.center, center)) < 0.005f);
+        assert_true(firn_length(firn_sub(after.velocity, flow)) < 0.01f);
+        firn_volume_release(&placed);
+    }
+}
+
+static firn_vec3 mean_of(const firn_points *points, const char *name)
+{
+    const firn_vec3 *values = firn_points_find(points, name)->data;
+    firn_vec3 sum = {0, 0, 0};
+    for (size_t i = 0; i < points->count; i++)
+        sum = firn_add(sum, values[i]);
+    return firn_scale(1.0f / (float)points->count, sum);
+}
+
+static void particles_of_a_cache_are_put_elsewhere(void **state)
+{
+    (void)state;
+    char folder[64];
+    fixture_folder(folder, sizeof folder);
+    firn_graph *graph = fixture_load(fixture_scene, folder);
+    firn_bake_def def = firn_bake_def_default();
+    assert_int_equal(firn_graph_bake(graph, &def, NULL), FIRN_OK);
+    firn_graph_destroy(graph);
+    static const char reading[] =
+        "{\"firn\": 1, \"name\": \"again\", \"frames\": [101, 106], \"nodes\": {\"back\": "
+        "{\"type\": \"read_particles\", \"params\": {\"file\": "
+        "\"cache/drop/v1/drop_v1.$F4.bgeo\", \"time_offset\": -100%s}}}}";
+    firn_vec3 position[2], velocity[2];
+    for (int i = 0; i < 2; i++) {
+        char text[1024];
+        const firn_data *data = NULL;
+        firn_error error = {0};
+        snprintf(text, sizeof text, reading,
+                 i == 0 ? "" : ", \"file_unit\": \"dm\", \"file_up\": \"z\", \"scale\": 2");
+        graph = fixture_load(text, folder);
+        if (firn_graph_cook(graph, "back", 103, &data, &error) != FIRN_OK)
+            fail_msg("%s", error.message);
+        position[i] = mean_of(&data->particles->points, "P");
+        velocity[i] = mean_of(&data->particles->points, "v");
+        firn_graph_destroy(graph);
+    }
+    firn_vec3 p = position[0], v = velocity[0];
+    assert_true(firn_length(v) > 0.2f);
+    assert_true(firn_length(firn_sub(position[1], firn_vec(0.2f * p.x, 0.2f * p.z, -0.2f * p.y))) <
+                1e-4f);
+    assert_true(firn_length(firn_sub(velocity[1], firn_vec(0.2f * v.x, 0.2f * v.z, -0.2f * v.y))) <
+                1e-4f);
+    fixture_remove(folder);
 }
 
 // --- The node ------------------------------------------------------------------------------------
@@ -359,6 +478,8 @@ int main(void)
         cmocka_unit_test(a_jump_gives_no_velocity),
         cmocka_unit_test(clips_hold_loop_and_bounce),
         cmocka_unit_test(places_turn_about_their_pivot),
+        cmocka_unit_test(volumes_keep_their_mass_wherever_they_are_put),
+        cmocka_unit_test(particles_of_a_cache_are_put_elsewhere),
         cmocka_unit_test(numbered_meshes_move_as_their_vertices_do),
         cmocka_unit_test(a_mesh_that_jumps_pushes_nothing),
         cmocka_unit_test(gaps_of_meshes_are_held_or_bridged),
