@@ -105,6 +105,10 @@ typedef struct firn_node_type {
 
     /// Nodes that write: the files that these settings make, by index; false past the last.
     bool (*writes)(const void *settings, size_t index, firn_node_output *file);
+
+    /// True when the node does without some of the numbered files of a parameter; then only a
+    /// sequence of which there is none is an error. NULL: it needs them all.
+    bool (*bridges_gaps)(const void *settings, const firn_param *param);
 } firn_node_type;
 
 /// What a cook function works with.
