@@ -14,7 +14,8 @@ from .errors import FirnError
 
 VERSION = "0.1.0"  # of the library that this package fits: structures are compared with it
 
-_FILE_NAMES = {"Windows": "firn.dll", "Darwin": "libfirn.dylib"}
+# What is installed to be run has the name that the loader knows; the other is for linking.
+_FILE_NAMES = {"Windows": ["firn.dll"], "Darwin": ["libfirn.dylib"]}
 _PATH_SIZE = 4096
 TEXT_SIZE = 1024
 
@@ -231,8 +232,8 @@ _loaded = None
 _tables = None
 
 
-def _file_name():
-    return _FILE_NAMES.get(platform.system(), "libfirn.so")
+def _file_names():
+    return _FILE_NAMES.get(platform.system(), ["libfirn.so", "libfirn.so.0"])
 
 
 def _places():
@@ -246,7 +247,8 @@ def _places():
     folders = [here, os.path.join(here, "lib", system), os.path.join(here, "..", "lib", system),
                os.path.join(here, "..", "lib"), os.path.join(here, "..", "..", "lib"),
                os.path.join(root, "build"), os.path.join(root, "build", "test")]
-    return [os.path.normpath(os.path.join(folder, _file_name())) for folder in folders]
+    return [os.path.normpath(os.path.join(folder, name))
+            for folder in folders for name in _file_names()]
 
 
 def _make_executable(path):
@@ -314,7 +316,7 @@ def load(path=None):
     found = next((place for place in places if os.path.isfile(place)), None)
     if found is None:
         listed = "\n  ".join(places)
-        raise FirnError(f"{_file_name()} for {platform.system()} {platform.machine()} is not "
+        raise FirnError(f"{_file_names()[0]} for {platform.system()} {platform.machine()} is not "
                         f"there; looked for\n  {listed}\nBuild Firn with ./bootstrap build, or "
                         "set FIRN_LIBRARY to the file", "not_found")
     library = _open(found)
