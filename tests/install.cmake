@@ -7,3 +7,11 @@ if(TARGET firn AND NOT FIRN_SANITIZE)
     set_tests_properties(install PROPERTIES TIMEOUT 240
         ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
 endif()
+
+# The packages start on other systems than the one that built them.
+if(TARGET blender_addon)
+    add_test(NAME packages
+        COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/elf_test.py
+            ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    set_tests_properties(packages PROPERTIES TIMEOUT 120)
+endif()

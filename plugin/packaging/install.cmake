@@ -58,3 +58,21 @@ if(TARGET firn AND NOT FIRN_SANITIZE)
     endforeach()
     add_custom_target(firn_manuals ALL DEPENDS ${files})
 endif()
+
+# Programs and libraries with all that other systems may lack, for the packages: bundle/.
+if(TARGET firn_shared AND TARGET firn AND NOT FIRN_SANITIZE)
+    find_program(PYTHON3 python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+    set(programs firn_shared firn_vdb firn_core_shared firn firn-vdb-helper)
+    foreach(program ${programs})
+        # The old kind of run path counts for what those load in turn, too.
+        target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
+        list(APPEND natives $<TARGET_FILE:${program}>)
+    endforeach()
+    add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/bundle.stamp
+        COMMAND ${PYTHON3} ${FIRN_HERE}/bundle.py ${PROJECT_BINARY_DIR}/bundle ${natives}
+        COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/bundle.stamp
+        DEPENDS ${FIRN_HERE}/bundle.py ${FIRN_HERE}/elf.py ${programs}
+        COMMENT "Gathering programs and their libraries"
+        VERBATIM)
+    add_custom_target(firn_bundle ALL DEPENDS ${PROJECT_BINARY_DIR}/bundle.stamp)
+endif()

@@ -282,7 +282,10 @@ def _open(path):
         with _short_spin():
             return ctypes.CDLL(path)
     except OSError as reason:
-        raise FirnError(f"the library {path} cannot be loaded: {reason}", "unsupported") from None
+        advice = "; this system is older than those that Firn runs on (glibc 2.34: Debian 12, " \
+                 "Ubuntu 22.04, Fedora 35, RHEL 9)" if "version `GLIBC" in str(reason) else ""
+        raise FirnError(f"the library {path} cannot be loaded: {reason}{advice}",
+                        "unsupported") from None
 
 
 def _check_version(library, path):
