@@ -57,7 +57,7 @@ OWN_HEADERS = {
 # Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
-    "core/include/firn/sim.h": {"material", "collider", "source", "field"},
+    "core/include/firn/sim.h": {"material", "collider", "source", "field", "force"},
     "core/include/firn/firn.h": {"*"},
     "plugin/include/firn/data.h": {"collider", "field", "material", "points", "source"},
 }
@@ -69,10 +69,11 @@ ROOMS = {
     "space": {"base"},
     "particles": {"base"},
     "contact": {"base", "space"},
+    "forces": {"base", "space"},
     "seeding": {"base", "space", "particles"},
     "models": {"base", "particles"},
     "field": {"base", "space", "particles"},
-    "mpm": {"base", "space", "particles", "contact", "seeding", "models", "field"},
+    "mpm": {"base", "space", "particles", "contact", "forces", "seeding", "models", "field"},
 }
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "

@@ -47,9 +47,7 @@ typedef struct state {
     int64_t substeps_before; // -1: no substep yet
     double iterations, rejected, begun;
 
-    bool stopped; // in the middle of a frame
-    void *kept;   // the last finished frame, in case the next one is stopped
-    size_t kept_size;
+    bool stopped; // in the middle of a frame, without a way back to the one before
 } state;
 
 static const firn_node_rows rows[] = {{firn_sim_params, offsetof(settings, def)}};
@@ -95,7 +93,6 @@ static void release(void *memory)
     firn_free(own->radius);
     firn_free(own->density);
     firn_free(own->deformation);
-    firn_free(own->kept);
 }
 
 // --- Building the simulation ---------------------------------------------------------------------
@@ -265,11 +262,8 @@ static bool on_substep(const firn_step_stats *stats, void *user)
 static firn_result advance(firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
-    if (cook->keep) {
-        firn_free(own->kept);
-        own->kept = NULL;
-        FIRN_TRY(firn_sim_save_memory(own->sim, &own->kept, &own->kept_size, error));
-    }
+    if (cook->keep)
+        FIRN_TRY(firn_sim_mark(own->sim, error));
     FIRN_TRY(apply_keys(cook, error));
     for (size_t i = 0; i < own->collider_count; i++)
         FIRN_TRY(move_collider(cook, i, error));
@@ -277,9 +271,10 @@ static firn_result advance(firn_cook *cook, firn_error *error)
     double seconds = time_of(cook, cook->frame) - firn_sim_time(own->sim);
     firn_result result = firn_sim_step(own->sim, seconds, error);
     firn_sim_set_progress(own->sim, NULL, NULL);
-    own->stopped = result != FIRN_OK;
     if (result == FIRN_OK)
         own->frame = cook->frame;
+    // The state before the frame, from which it comes out the same, can be saved.
+    own->stopped = result != FIRN_OK && firn_sim_restore(own->sim, NULL) != FIRN_OK;
     return result;
 }
 
@@ -377,15 +372,9 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     if (own->sim == NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no simulation to save yet");
     *frame = own->frame;
-    if (!own->stopped)
-        return firn_sim_save(own->sim, path, error);
-    // In the middle of a frame: the state before it, from which the frame comes out the same.
-    if (own->kept == NULL)
+    if (own->stopped)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the frame before the stop was not kept");
-    firn_file_writer *file = NULL;
-    FIRN_TRY(firn_file_create(path, &file, error));
-    firn_file_write(file, own->kept, own->kept_size);
-    return firn_file_commit(file, error);
+    return firn_sim_save(own->sim, path, error);
 }
 
 static const firn_node_input inputs[] = {

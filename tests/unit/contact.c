@@ -11,6 +11,7 @@
 typedef struct world {
     firn_budget budget;
     firn_colliders colliders;
+    int index[64];
     firn_near near;
 } world;
 
@@ -47,12 +48,13 @@ static void move(world *w, firn_collider_id id, const firn_pose_key *keys, int c
 static void prepare(world *w, double time, float dt)
 {
     firn_colliders_prepare(&w->colliders, time, dt);
-    firn_colliders_near(&w->colliders, firn_vec(0.0f, 0.0f, 0.0f), 1e4f, &w->near);
+    w->near.index = w->index;
+    firn_colliders_near(&w->colliders, NULL, firn_vec(0.0f, 0.0f, 0.0f), 1e4f, &w->near);
 }
 
 static firn_node_contact touch(world *w, firn_vec3 x, firn_vec3 v)
 {
-    return firn_colliders_touch_node(&w->colliders, &w->near, x, v);
+    return firn_colliders_touch_node(&w->colliders, &w->near, &(firn_mass_point){x, v, 1.0f}, NULL);
 }
 
 static void assert_vec(firn_vec3 a, firn_vec3 b, float tolerance)
@@ -321,7 +323,8 @@ static void inactive_collider_touches_nothing(void **state)
 // Moves a particle through one substep as the solver does.
 static float advance(world *w, firn_vec3 *x, firn_vec3 *v, float dt)
 {
-    firn_particle_contact c = firn_colliders_touch_particle(&w->colliders, &w->near, *x, *v, dt);
+    firn_particle_contact c = firn_colliders_touch_particle(
+        &w->colliders, &w->near, &(firn_mass_point){*x, *v, 1.0f}, dt, NULL);
     *v = c.velocity;
     *x = firn_add(firn_add_scaled(*x, dt, *v), c.push);
     return firn_length(c.push);
@@ -333,8 +336,9 @@ static void particle_in_free_flight_is_left_alone(void **state)
     firn_collider_def def = ground(0.5f);
     add(w, &def);
     prepare(w, 0.0, 1e-3f);
-    firn_particle_contact c = firn_colliders_touch_particle(&w->colliders, &w->near, above,
-                                                            firn_vec(1.0f, -2.0f, 0.0f), 1e-3f);
+    firn_particle_contact c = firn_colliders_touch_particle(
+        &w->colliders, &w->near, &(firn_mass_point){above, firn_vec(1.0f, -2.0f, 0.0f), 1.0f},
+        1e-3f, NULL);
     assert_vec(c.push, firn_vec(0.0f, 0.0f, 0.0f), 0.0f);
     assert_vec(c.velocity, firn_vec(1.0f, -2.0f, 0.0f), 0.0f);
 }
@@ -434,11 +438,12 @@ static void drive_cloud(world *w, const wall_case *c)
         for (int step = 0; step < WALL_STEPS; step++) {
             double time = (double)dt * step;
             firn_colliders_prepare(&w->colliders, time, dt);
-            firn_near near;
-            firn_colliders_near(&w->colliders, x, WALL, &near);
+            int index[64];
+            firn_near near = {.index = index};
+            firn_colliders_near(&w->colliders, NULL, x, WALL, &near);
             firn_vec3 v = c->particle_velocity;
-            firn_particle_contact contact =
-                firn_colliders_touch_particle(&w->colliders, &near, x, v, dt);
+            firn_particle_contact contact = firn_colliders_touch_particle(
+                &w->colliders, &near, &(firn_mass_point){x, v, 1.0f}, dt, NULL);
             x = firn_add(firn_add_scaled(x, dt, contact.velocity), contact.push);
             float front = in_front(c, x, time + (double)dt);
             if (!(front > 0.499f * WALL))
@@ -636,9 +641,11 @@ static void values_that_are_not_finite_pass_without_harm(void **state)
     for (int i = 0; i < 4; i++) {
         firn_vec3 x = {0.1f, odd[i], 0.0f}, v = {odd[i], -1.0f, 0.0f};
         touch(w, x, v);
-        firn_colliders_touch_particle(&w->colliders, &w->near, x, v, 1e-3f);
-        firn_near near;
-        firn_colliders_near(&w->colliders, x, 1.0f, &near);
+        firn_colliders_touch_particle(&w->colliders, &w->near, &(firn_mass_point){x, v, 1.0f},
+                                      1e-3f, NULL);
+        int index[64];
+        firn_near near = {.index = index};
+        firn_colliders_near(&w->colliders, NULL, x, 1.0f, &near);
     }
     fixture_free(&f);
 }

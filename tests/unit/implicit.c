@@ -41,7 +41,7 @@ static system_of_nodes make_system(firn_sim_def def, int contact, float stiffnes
         firn_channel_of(&sim->particles, FIRN_STIFFNESS)[p] = stiffness;
     scene_expect_ok(firn_sim_reserve(sim, &error), &error);
     firn_clearance_forget(sim);
-    firn_clearance_prepare(sim, dt);
+    scene_expect_ok(firn_clearance_prepare(sim, dt, &error), &error);
     firn_transfer_to_grid(sim, dt);
     assert_true(firn_grid_update(sim, dt).finite);
     system_of_nodes s = {.sim = sim, .dt = dt};
@@ -72,7 +72,7 @@ static void free_part(const float *contact, const double v[3], double out[3])
         v[0] * (double)contact[0] + v[1] * (double)contact[1] + v[2] * (double)contact[2];
     for (int k = 0; k < 3; k++) {
         double c = (double)contact[k];
-        switch ((firn_node_state)contact[3]) {
+        switch (firn_contact_state(contact[3])) {
         case FIRN_NODE_FREE:
             out[k] = v[k];
             break;
@@ -162,7 +162,7 @@ static void given_components_are_left_alone(void **state)
                 for (int k = 0; k < 3; k++)
                     scene_expect_near(change[k], moved[k], 3e-6);
                 if (v[3] > 0.0f)
-                    seen[(int)contact[3]]++;
+                    seen[firn_contact_state(contact[3])]++;
                 else
                     assert_true(v[0] == 0.0f && v[1] == 0.0f && v[2] == 0.0f);
             }
@@ -281,7 +281,8 @@ static void small_steps_of_both_integrators_agree(void **state)
                 def.tolerance = 1e-7f;
                 def.retries = 0;
                 firn_sim *sim = scene_create(&def);
-                sim->materials.damping[0] = 0.0f; // only the explicit step has viscosity
+                sim->materials.column[FIRN_SNOW_DAMPING][0] =
+                    0.0f; // only the explicit step has viscosity
                 scene_add_box(sim, firn_vec(0.0f, 0.0f, 0.0f), 0.05f, firn_vec(0.0f, 0.0f, 0.0f));
                 firn_error error;
                 scene_expect_ok(firn_sim_sort(sim, &error), &error);

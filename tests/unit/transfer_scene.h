@@ -89,11 +89,11 @@ typedef struct moduli {
 static inline moduli moduli_of(const firn_sim *sim, size_t p)
 {
     int material = ((const uint8_t *)sim->particles.material.data)[p];
-    double factor =
-        scene_value(sim, FIRN_STIFFNESS, p) *
-        exp((double)sim->materials.hardening[material] * (1.0 - scene_value(sim, FIRN_JP, p)));
-    moduli m = {factor * (double)sim->materials.mu[material],
-                factor * (double)sim->materials.lambda[material]};
+    double factor = scene_value(sim, FIRN_STIFFNESS, p) *
+                    exp((double)sim->materials.column[FIRN_SNOW_HARDENING][material] *
+                        (1.0 - scene_value(sim, FIRN_JP, p)));
+    moduli m = {factor * (double)sim->materials.column[FIRN_SNOW_MU][material],
+                factor * (double)sim->materials.column[FIRN_SNOW_LAMBDA][material]};
     return m;
 }
 
@@ -183,10 +183,11 @@ static inline firn_sim *make_scene(const variant *v, uint64_t seed)
     drift(sim, &seed);
     scene_expect_ok(firn_sim_reserve(sim, &error), &error);
     // Tests look at all nodes, also at those that no particle reaches and nobody clears.
-    for (int f = 0; f < sim->grid.field_count; f++)
-        memset(sim->grid.field[f].data, 0, sim->grid.field[f].bytes);
+    for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++)
+        if (firn_grid_has(&sim->grid, (firn_node_field)f))
+            memset(sim->grid.field[f].data, 0, sim->grid.field[f].bytes);
     firn_clearance_forget(sim);
-    firn_clearance_prepare(sim, 1e-4f);
+    scene_expect_ok(firn_clearance_prepare(sim, 1e-4f, &error), &error);
     return sim;
 }
 
@@ -255,7 +256,7 @@ static inline dense_velocity *copy_nodes(const firn_sim *sim)
             for (int k = 0; k < 3; k++) {
                 dense->fresh[index][k] =
                     (double)firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b)[4 * n + k];
-                if (sim->grid.field_count > FIRN_NODE_OLD)
+                if (firn_grid_has(&sim->grid, FIRN_NODE_OLD))
                     dense->old[index][k] =
                         (double)firn_grid_nodes(&sim->grid, FIRN_NODE_OLD, b)[4 * n + k];
             }

@@ -6,6 +6,7 @@
 #include "firn/collider.h"
 #include "firn/field.h"
 #include "firn/file.h"
+#include "firn/force.h"
 #include "firn/level_set.h"
 #include "firn/material.h"
 #include "firn/params.h"

@@ -8,8 +8,15 @@
 extern "C" {
 #endif
 
+/// The constitutive models.
+typedef enum firn_model_kind {
+    FIRN_MODEL_SNOW,
+    FIRN_MODEL_ELASTIC,
+} firn_model_kind;
+
 typedef struct firn_material_def {
     uint32_t cookie;
+    int model;           // firn_model_kind
     float density;       // kg/m^3, initial
     float young_modulus; // Pa, initial
     float poisson_ratio;

@@ -31,13 +31,6 @@
 #endif
 #endif
 
-/// Every instruction set that kernels are built for, slowest first.
-#if defined(__x86_64__)
-#define FIRN_EVERY_ISA(X) X(scalar) X(baseline) X(avx2) X(avx512)
-#else
-#define FIRN_EVERY_ISA(X) X(scalar) X(baseline)
-#endif
-
 /// Small enough, and called with constants that must reach it.
 #define FIRN_INLINE static inline __attribute__((always_inline))
 

@@ -129,13 +129,37 @@ void firn_grid_clear_rows(const firn_grid *grid, firn_node_field field, size_t b
             memset(nodes + row * FIRN_ROW_FLOATS, 0, FIRN_ROW_FLOATS * sizeof *nodes);
 }
 
+// A field that is not in use and has memory; FIRN_NODE_FIELD_COUNT when there is none.
+static int find_idle_field(const firn_grid *grid)
+{
+    int f = 0;
+    while (f < FIRN_NODE_FIELD_COUNT &&
+           (firn_grid_has(grid, (firn_node_field)f) || grid->field[f].data == NULL))
+        f++;
+    return f;
+}
+
+void firn_grid_use(firn_grid *grid, uint32_t fields)
+{
+    grid->fields = fields;
+    for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++) {
+        int idle = find_idle_field(grid);
+        if (!firn_grid_has(grid, (firn_node_field)f) || grid->field[f].data != NULL ||
+            idle == FIRN_NODE_FIELD_COUNT)
+            continue;
+        grid->field[f] = grid->field[idle];
+        grid->field[idle] = (firn_array){NULL, 0};
+    }
+}
+
 void firn_grid_free(firn_grid *grid)
 {
-    firn_array *arrays[] = {
-        &grid->blocks,  &grid->node_coord, &grid->color_blocks, &grid->moves,    &grid->destination,
-        &grid->scratch, &grid->order_of,   &grid->map.entries,  &grid->map.keys, &grid->rows};
+    firn_array *arrays[] = {&grid->blocks,  &grid->node_coord,  &grid->color_blocks, &grid->moves,
+                            &grid->scratch, &grid->map.entries, &grid->map.keys,     &grid->rows};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(grid->budget, arrays[i]);
     for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++)
         firn_array_free(grid->budget, &grid->field[f]);
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
+        firn_scratch_free(grid->budget, &grid->words[w]);
 }

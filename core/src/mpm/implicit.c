@@ -72,7 +72,7 @@ static solve_sums for_blocks(const solving *s, block_body *body)
 // Removes the components of v that a contact gives.
 static node4 project(node4 contact, node4 v)
 {
-    firn_node_state state = (firn_node_state)contact[3];
+    firn_node_state state = firn_contact_state(contact[3]);
     if (state == FIRN_NODE_FREE)
         return v;
     node4 direction = {contact[0], contact[1], contact[2], 0.0f};
@@ -88,7 +88,7 @@ static solve_kind kind_of(const solving *s, size_t b)
     const node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *contact = nodes(s, FIRN_NODE_CONTACT, b);
     bool moves = false, touches = false;
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
-        firn_node_state state = (firn_node_state)contact[n][3];
+        firn_node_state state = firn_contact_state(contact[n][3]);
         bool there = v[n][3] > 0.0f;
         moves |= there && state != FIRN_NODE_STUCK;
         touches |= there && state != FIRN_NODE_FREE;
@@ -130,7 +130,7 @@ static void make_preconditioner(const solving *s, size_t b, bool contact)
     node4 *p = nodes(s, FIRN_NODE_DIAGONAL, b);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         node4 d = p[n];
-        if (contact && (firn_node_state)touch[n][3] != FIRN_NODE_FREE)
+        if (contact && firn_contact_state(touch[n][3]) != FIRN_NODE_FREE)
             d = splat((1.0f / 3.0f) * (d[0] + d[1] + d[2]));
         p[n] = splat(v[n][3]) + splat(DIAGONAL_SHARE * s->scale) * d;
         if (!(v[n][3] > 0.0f))
@@ -259,11 +259,13 @@ static firn_solve iterate(solving *s, double mass)
 {
     firn_sim *sim = s->sim;
     apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
+    firn_reaction_begin(sim);
     double rr = for_blocks(s, first_residual).a, ap_ap = 0.0, r_ar_old = 0.0;
     double goal = (double)sim->def.tolerance * (double)sim->def.tolerance * mass;
     int i = 0;
     for (; rr > goal && i < sim->def.max_iterations; i++) {
         apply_hessian(s, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
+        firn_reaction_product(sim, FIRN_REACTION_OF_RESIDUAL);
         solve_sums product = for_blocks(s, finish_product);
         double r_ar = product.a, beta = i > 0 ? r_ar / r_ar_old : 0.0;
         ap_ap = product.b + beta * (2.0 * product.c + beta * ap_ap);
@@ -279,6 +281,7 @@ static firn_solve iterate(solving *s, double mass)
         s->alpha = (float)alpha;
         s->beta = (float)beta;
         solve_sums next = for_blocks(s, advance);
+        firn_reaction_advance(sim, s->alpha, s->beta);
         rr = next.a;
         ap_ap = next.b;
     }
@@ -291,11 +294,35 @@ firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_array_claim(&sim->budget, &sim->solve.blocks, sim->grid.node_block_count,
                               sizeof(solve_block), error));
     size_t padded = sim->particles.count + FIRN_PADDING;
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
         FIRN_TRY(
-            firn_array_claim(&sim->budget, &sim->solve.cache[c], padded, sizeof(float), error));
+            firn_scratch_reserve(&sim->budget, &sim->grid.words[w], padded, sizeof(float), error));
     return FIRN_OK;
 }
+
+/// Who leases scratch memory here.
+static const char holder[] = "implicit solve";
+
+_Static_assert(FIRN_CACHE_CHANNELS == FIRN_WORD_COUNT + 1, "the spare slot is the last channel");
+
+void firn_implicit_lease_cache(firn_sim *sim)
+{
+    size_t padded = sim->particles.count + FIRN_PADDING;
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
+        sim->solve.cache[w] =
+            firn_scratch_lease(&sim->grid.words[w], holder, padded, sizeof(float));
+    sim->solve.cache[FIRN_WORD_COUNT] = firn_particles_lease_spare(&sim->particles, holder);
+}
+
+void firn_implicit_release_cache(firn_sim *sim)
+{
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
+        firn_scratch_release(&sim->grid.words[w], holder);
+    firn_particles_release_spare(&sim->particles, holder);
+    memset(sim->solve.cache, 0, sizeof sim->solve.cache);
+}
+
+void firn_implicit_forget(firn_solver *solve) { solve->warm = false; }
 
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)
 {
@@ -304,7 +331,9 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt)
     firn_transfer_prepare_hessian(sim, dt);
     for_blocks(&s, begin_block);
     firn_solve solve = iterate(&s, mass);
+    firn_implicit_release_cache(sim);
     if (solve.converged) {
+        firn_reaction_finish(sim, s.scale);
         remember_change(&s);
         sim->solve.warm = true;
     }

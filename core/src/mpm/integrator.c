@@ -33,6 +33,33 @@ typedef struct snow_state {
     double fast_wave, mean_wave; // m/s
 } snow_state;
 
+static int model_of(const firn_sim *sim, size_t p)
+{
+    return sim->materials.model[((const uint8_t *)sim->particles.material.data)[p]];
+}
+
+// The limits of some particles, each run of one model by itself.
+static firn_block_limits measure_cluster(const firn_sim *sim, const firn_pass *pass, size_t begin,
+                                         size_t end)
+{
+    firn_block_limits all = {.speed2 = 0.0f};
+    while (begin < end) {
+        firn_block run = {.begin = (uint32_t)begin, .end = (uint32_t)end};
+        int model = model_of(sim, begin++);
+        while (sim->materials.mixed && begin < end && model_of(sim, begin) == model)
+            begin++;
+        if (sim->materials.mixed)
+            run.end = (uint32_t)begin;
+        begin = run.end;
+        firn_block_set_model(&run, model);
+        firn_block_limits limits;
+        sim->kernels->measure(pass, &run, &limits);
+        all.speed2 = fmaxf(all.speed2, limits.speed2);
+        all.wave2 = fmaxf(all.wave2, limits.wave2);
+    }
+    return all;
+}
+
 static snow_state measure_all(const firn_sim *sim)
 {
     firn_pass pass = firn_sim_pass(sim, 0.0f);
@@ -40,9 +67,7 @@ static snow_state measure_all(const firn_sim *sim)
     double speed2 = 0.0, fast2 = 0.0, sum = 0.0, clusters = 0.0;
     for (size_t begin = 0; begin < count; begin += CLUSTER) {
         size_t end = count - begin < CLUSTER ? count : begin + CLUSTER;
-        firn_block cluster = {.begin = (uint32_t)begin, .end = (uint32_t)end};
-        firn_block_limits limits;
-        sim->kernels->measure(&pass, &cluster, &limits);
+        firn_block_limits limits = measure_cluster(sim, &pass, begin, end);
         speed2 = fmax(speed2, (double)limits.speed2);
         fast2 = fmax(fast2, (double)limits.wave2);
         sum += sqrt((double)limits.wave2);
@@ -78,8 +103,7 @@ void firn_sim_choose_integrator(firn_sim *sim)
     if (def->integrator == FIRN_INTEGRATOR_AUTO)
         estimate(sim);
     // Fields of the grid are claimed by the sort that every call begins with.
-    int fields = sim->implicit                         ? FIRN_NODE_FIELD_COUNT
-                 : def->transfer == FIRN_TRANSFER_FLIP ? FIRN_NODE_NEXT_OLD + 1
-                                                       : FIRN_NODE_NEXT + 1;
-    sim->grid.field_count = fields;
+    firn_grid_use(&sim->grid, sim->implicit           ? FIRN_FIELDS_IMPLICIT
+                              : firn_sim_is_apic(sim) ? FIRN_FIELDS_APIC
+                                                      : FIRN_FIELDS_FLIP);
 }

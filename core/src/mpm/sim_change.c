@@ -10,7 +10,7 @@
 static void disturb(firn_sim *sim, const void *before, const void *now, size_t size)
 {
     if (memcmp(before, now, size) != 0)
-        sim->rest.disturbed = true;
+        firn_sleep_disturb(&sim->rest);
 }
 
 firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, firn_error *error)
@@ -58,6 +58,16 @@ firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
     bool changed = false;
     FIRN_TRY(firn_colliders_change(&sim->colliders, id, def, &changed, error));
     if (changed)
+        firn_sleep_disturb(&sim->rest);
+    return FIRN_OK;
+}
+
+firn_result firn_sim_change_force(firn_sim *sim, firn_force_id id, const firn_force_def *def,
+                                  firn_error *error)
+{
+    bool everywhere = false;
+    FIRN_TRY(firn_forces_change(&sim->forces, id, def, &everywhere, error));
+    if (everywhere)
         sim->rest.disturbed = true;
     return FIRN_OK;
 }

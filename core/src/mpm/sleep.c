@@ -99,11 +99,12 @@ static void mark_nodes(firn_sim *sim)
 
 void firn_sleep_arrange(firn_sim *sim)
 {
+    FIRN_ASSERT(*sim->affine == FIRN_AFFINE_THERE); // lay_down clears it
     sim->rest.asleep_count = 0;
     if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
         return;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    firn_block_limits *limits = sim->limits.data;
+    firn_block_limits *limits = sim->measures.limits.data;
     uint8_t *asleep = sim->rest.asleep.data, *awake = sim->rest.awake.data;
     size_t count = sim->grid.block_count, sleepers = 0;
     memset(awake, 0, sim->grid.node_block_count);
@@ -127,6 +128,8 @@ void firn_sleep_arrange(firn_sim *sim)
         mark_nodes(sim);
 }
 
+void firn_sleep_disturb(firn_rest *rest) { rest->disturbed = true; }
+
 static void wake_all(firn_sim *sim)
 {
     firn_block *blocks = firn_grid_blocks(&sim->grid);
@@ -134,7 +137,7 @@ static void wake_all(firn_sim *sim)
         blocks[b].rest = 0.0f;
 }
 
-static bool is_disturbed(const firn_sim *sim, const firn_block *block)
+static bool is_near_collider_that_moves(const firn_sim *sim, const firn_block *block)
 {
     const firn_grid *grid = &sim->grid;
     float h = grid->cell_size, center = 2.0f + (float)firn_grid_shift(grid);
@@ -144,12 +147,24 @@ static bool is_disturbed(const firn_sim *sim, const firn_block *block)
     return firn_colliders_move_near(&sim->colliders, middle, (FIRN_BLOCK_REACH + WAKE_MARGIN) * h);
 }
 
+static bool is_in_force_that_changed(const firn_sim *sim, const firn_block *block)
+{
+    const firn_grid *grid = &sim->grid;
+    float h = grid->cell_size, low = (float)firn_grid_shift(grid) - 2.0f, high = low + 8.0f;
+    firn_coord c = block->coord;
+    firn_vec3 corner = {h * (float)(4 * c.x), h * (float)(4 * c.y), h * (float)(4 * c.z)};
+    return firn_forces_changed_in(&sim->forces,
+                                  firn_add(corner, firn_vec(h * low, h * low, h * low)),
+                                  firn_add(corner, firn_vec(h * high, h * high, h * high)));
+}
+
 static float rest_after(const firn_sim *sim, size_t b, float dt, bool moving)
 {
     const firn_block *block = &firn_grid_blocks(&sim->grid)[b];
-    const firn_block_limits *limits = sim->limits.data;
+    const firn_block_limits *limits = sim->measures.limits.data;
     float slow = sim->def.sleep_speed;
-    if (!(limits[b].speed2 < slow * slow) || (moving && is_disturbed(sim, block)))
+    if (!(limits[b].speed2 < slow * slow) || (moving && is_near_collider_that_moves(sim, block)) ||
+        (sim->forces.acting_count > 0 && is_in_force_that_changed(sim, block)))
         return 0.0f;
     float rest = block->rest + dt;
     return rest < sim->def.sleep_time ? rest : sim->def.sleep_time;
@@ -163,6 +178,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
     size_t count = sim->grid.block_count;
     bool moving, changed = false;
     uint64_t acting = firn_colliders_acting(&sim->colliders, &moving);
+    acting ^= firn_forces_acting(&sim->forces);
 #pragma omp parallel for schedule(dynamic, 64) reduction(||                                        \
                                                          : changed) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
@@ -178,9 +194,11 @@ void firn_sleep_update(firn_sim *sim, float dt)
         firn_transfer_recover(sim);
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
-        sim->foresight.dt = 0.0;
+        firn_foresight_void(&sim->foresight);
+        sim->contact.resettled = true;
         firn_clearance_forget(sim);
     }
     sim->rest.acting_colliders = acting;
     sim->rest.disturbed = false;
+    firn_forces_settle(&sim->forces);
 }

@@ -1,4 +1,4 @@
-/// Stable sort of the particles by block and cell, and the blocks that follow from it.
+/// Stable sort of the particles by block, model and cell, and the blocks that follow from it.
 ///
 /// Between two sorts particles drift into the blocks next to their own at most. Every present block
 /// groups its particles by the neighbor they go; every new block then takes one group of each
@@ -12,15 +12,18 @@
 #include <string.h>
 
 enum {
-    CELLS = FIRN_BLOCK_NODES,
+    PLACES = FIRN_BLOCK_NODES * FIRN_MODEL_COUNT, // cells of a block, once for each model
     FEW = 16, // particles of a block that are sorted by comparing
 };
+
+/// Who leases scratch memory here.
+static const char holder[] = "sort";
 
 // Adds the keys of the blocks that the particles of a present block go to.
 static bool add_keys_of_block(firn_block_map *map, const firn_sorting *s, size_t b)
 {
     const firn_moves *moves = &s->moves[b];
-    const uint32_t *order = s->grid->order_of.data;
+    const uint32_t *order = s->order;
     firn_coord coord = firn_grid_blocks(s->grid)[b].coord;
     bool fits = true;
     for (int neighbor = 0; neighbor < FIRN_NEIGHBORS; neighbor++)
@@ -94,7 +97,7 @@ static uint64_t loose_item(const firn_sorting *s, uint64_t key, size_t p)
 // Particles that do not come from a block next to their new one, in the order of the new blocks.
 static firn_result gather_loose(firn_sorting *s, firn_error *error)
 {
-    const uint32_t *order = s->grid->order_of.data;
+    const uint32_t *order = s->order;
     size_t far = 0, most = count_new(s), count = 0;
     for (size_t b = 0; b < s->grid->block_count; b++)
         far += firn_group_size(&s->moves[b], FIRN_MOVE_FAR);
@@ -163,7 +166,7 @@ enum { PARTS = FIRN_NEIGHBORS + 1 };
 static int list_parts(const firn_sorting *s, size_t b, part parts[PARTS])
 {
     const firn_block *block = &((const firn_block *)s->blocks.data)[b];
-    const uint32_t *order = s->grid->order_of.data;
+    const uint32_t *order = s->order;
     int count = 0;
     for (int n = 0; n < FIRN_NEIGHBORS; n++) {
         if (block->near[n] < 0)
@@ -184,13 +187,13 @@ static uint32_t particle_at(const firn_sorting *s, const part *p, size_t i)
     return p->particles != NULL ? p->particles[i] : (uint32_t)s->loose[p->first + i];
 }
 
-// Puts particles behind those of their cells that are there; few, by comparing.
+// Puts particles behind those of their places that are there; few, by comparing.
 static void insert_part(const firn_sorting *s, const part *p, uint32_t *final, uint32_t filled)
 {
     for (size_t i = 0; i < p->count; i++) {
-        uint32_t particle = particle_at(s, p, i), cell = firn_sort_cell(s->codes[particle]),
+        uint32_t particle = particle_at(s, p, i), place = firn_sort_place(s->codes[particle]),
                  at = filled++;
-        for (; at > 0 && firn_sort_cell(s->codes[final[at - 1]]) > cell; at--)
+        for (; at > 0 && firn_sort_place(s->codes[final[at - 1]]) > place; at--)
             final[at] = final[at - 1];
         final[at] = particle;
     }
@@ -199,11 +202,13 @@ static void insert_part(const firn_sorting *s, const part *p, uint32_t *final, u
 // Many, by counting.
 static void order_many(const firn_sorting *s, const part *parts, int count, uint32_t *final)
 {
-    uint32_t at[CELLS] = {0}, sum = 0;
+    uint32_t at[PLACES], sum = 0;
+    int places = s->model != NULL ? PLACES : FIRN_BLOCK_NODES;
+    memset(at, 0, (size_t)places * sizeof *at);
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++)
-            at[firn_sort_cell(s->codes[particle_at(s, &parts[k], i)])]++;
-    for (int c = 0; c < CELLS; c++) {
+            at[firn_sort_place(s->codes[particle_at(s, &parts[k], i)])]++;
+    for (int c = 0; c < places; c++) {
         uint32_t here = at[c];
         at[c] = sum;
         sum += here;
@@ -211,7 +216,7 @@ static void order_many(const firn_sorting *s, const part *parts, int count, uint
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++) {
             uint32_t particle = particle_at(s, &parts[k], i);
-            final[at[firn_sort_cell(s->codes[particle])]++] = particle;
+            final[at[firn_sort_place(s->codes[particle])]++] = particle;
         }
 }
 
@@ -234,12 +239,27 @@ static void find_reach(const firn_sorting *s, firn_block *block, const uint32_t 
     }
 }
 
+// Where the particles of each model end in a block that has been ordered.
+static void find_segments(const firn_sorting *s, firn_block *block, const uint32_t *final)
+{
+    if (s->model == NULL) {
+        firn_block_set_model(block, s->grid->materials->model[0]);
+        return;
+    }
+    uint32_t i = 0, count = block->end - block->begin;
+    for (int m = 0; m < FIRN_MODEL_COUNT; m++) {
+        while (i < count && firn_sort_model(s->codes[final[i]]) == m)
+            i++;
+        block->model_end[m] = block->begin + i;
+    }
+}
+
 // Within a block, particles of one cell stand together. Writes the final order. A block that keeps
 // the number of its particles keeps its rest; the others were disturbed.
 static void order_block(const firn_sorting *s, size_t b)
 {
     firn_block *block = &((firn_block *)s->blocks.data)[b];
-    uint32_t *final = (uint32_t *)s->final->data + block->begin;
+    uint32_t *final = s->final + block->begin;
     uint32_t count = block->end - block->begin, filled = 0;
     part parts[PARTS];
     int part_count = list_parts(s, b, parts);
@@ -250,6 +270,7 @@ static void order_block(const firn_sorting *s, size_t b)
         filled += (uint32_t)parts[k].count;
     }
     find_reach(s, block, final);
+    find_segments(s, block, final);
     block->rest = 0.0f;
     if (block->near[FIRN_MOVE_STAY] >= 0) {
         const firn_block *before = &firn_grid_blocks(s->grid)[block->near[FIRN_MOVE_STAY]];
@@ -269,6 +290,55 @@ static void wrap_positions(const firn_sorting *s)
     }
 }
 
+// The final order needs memory until the particles have moved. In explicit steps that of the nodes
+// of the next substep is at hand: a sort makes them void.
+static firn_result lease_final(firn_sorting *s, size_t count, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_scratch *word = &grid->words[FIRN_WORD_FINAL];
+    if (!firn_grid_has(grid, FIRN_NODE_NEXT)) {
+        FIRN_TRY(firn_scratch_reserve(grid->budget, word, count, sizeof(uint32_t), error));
+        s->final = firn_scratch_lease(word, holder, count, sizeof(uint32_t));
+        return FIRN_OK;
+    }
+    s->next = grid->field[FIRN_NODE_NEXT];
+    grid->field[FIRN_NODE_NEXT] = (firn_array){NULL, 0};
+    FIRN_TRY(firn_array_claim(grid->budget, &s->next, count, sizeof(uint32_t), error));
+    s->final = s->next.data;
+    return FIRN_OK;
+}
+
+static firn_result lease_scratch(firn_sorting *s, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_scratch *word = &grid->words[FIRN_WORD_ORDER];
+    size_t count = s->particles->count + FIRN_PADDING;
+    FIRN_TRY(lease_final(s, count, error));
+    FIRN_TRY(firn_scratch_reserve(grid->budget, word, count, sizeof(uint32_t), error));
+    s->order = firn_scratch_lease(word, holder, count, sizeof(uint32_t));
+    s->codes = (uint32_t *)firn_particles_lease_spare(s->particles, holder);
+    return FIRN_OK;
+}
+
+static void release_codes(firn_sorting *s)
+{
+    if (s->codes != NULL)
+        firn_particles_release_spare(s->particles, holder);
+    s->codes = NULL;
+}
+
+static void release_scratch(firn_sorting *s)
+{
+    firn_grid *grid = s->grid;
+    release_codes(s);
+    if (grid->words[FIRN_WORD_ORDER].holder != NULL)
+        firn_scratch_release(&grid->words[FIRN_WORD_ORDER], holder);
+    if (firn_grid_has(grid, FIRN_NODE_NEXT))
+        grid->field[FIRN_NODE_NEXT] = s->next;
+    else if (grid->words[FIRN_WORD_FINAL].holder != NULL)
+        firn_scratch_release(&grid->words[FIRN_WORD_FINAL], holder);
+}
+
 // From here on nothing can fail: particles and blocks take their new places.
 static void commit(firn_sorting *s)
 {
@@ -277,7 +347,8 @@ static void commit(firn_sorting *s)
     firn_grid_color(grid, blocks, s->block_count, s->thread_count);
     wrap_positions(s);
     size_t kept = s->block_count > 0 ? blocks[s->block_count - 1].end : 0;
-    firn_particles_permute(s->particles, s->final->data, kept, s->thread_count);
+    release_codes(s); // the particles move through that memory
+    firn_particles_permute(s->particles, s->final, kept, s->thread_count);
     firn_array_free(grid->budget, &grid->blocks);
     grid->blocks = s->blocks;
     grid->block_count = s->block_count;
@@ -292,11 +363,18 @@ static void commit(firn_sorting *s)
         firn_array_relax(grid->budget, &grid->scratch);
 }
 
-// In explicit steps, where the nodes of the next substep are: a sort makes them void.
-static firn_array *final_order_of(firn_grid *grid)
+static firn_result reserve_fields(firn_sorting *s, firn_error *error)
 {
-    bool implicit = grid->field_count == FIRN_NODE_FIELD_COUNT;
-    return implicit ? &grid->destination : &grid->field[FIRN_NODE_NEXT];
+    firn_grid *grid = s->grid;
+    for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++) {
+        firn_array *memory = f == FIRN_NODE_NEXT ? &s->next : &grid->field[f];
+        if (firn_grid_has(grid, (firn_node_field)f))
+            FIRN_TRY(firn_array_reserve(grid->budget, memory, grid->map.count,
+                                        FIRN_BLOCK_FLOATS * sizeof(float), error));
+    }
+    if (firn_grid_has(grid, FIRN_NODE_NEXT))
+        s->final = s->next.data; // it may have moved
+    return FIRN_OK;
 }
 
 // Everything that may fail, in scratch memory and new blocks.
@@ -304,14 +382,11 @@ static firn_result prepare(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
-    size_t padded = s->particles->count + FIRN_PADDING, fresh = count_new(s);
-    s->final = final_order_of(grid);
-    FIRN_TRY(firn_array_claim(budget, s->final, padded, sizeof(uint32_t), error));
-    FIRN_TRY(firn_array_claim(budget, &grid->order_of, padded, sizeof(uint32_t), error));
+    size_t fresh = count_new(s);
+    FIRN_TRY(lease_scratch(s, error));
     FIRN_TRY(
         firn_array_claim(budget, &grid->moves, grid->block_count + 1, sizeof(firn_moves), error));
     s->moves = grid->moves.data;
-    s->codes = (uint32_t *)s->particles->spare;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
     for (size_t b = 0; b < grid->block_count; b++)
         firn_sort_group_block(s, b);
@@ -331,10 +406,7 @@ static firn_result prepare(firn_sorting *s, firn_error *error)
                                 error));
     FIRN_TRY(
         firn_array_claim(budget, &grid->scratch, 2 * s->block_count + 1, sizeof(uint64_t), error));
-    for (int f = 0; f < grid->field_count; f++)
-        FIRN_TRY(firn_array_reserve(budget, &grid->field[f], grid->map.count,
-                                    FIRN_BLOCK_FLOATS * sizeof(float), error));
-    return FIRN_OK;
+    return reserve_fields(s, error);
 }
 
 firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const firn_bounds *bounds,
@@ -348,6 +420,7 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
         .new_keys = new_keys,
         .sorted_count = sorted_count,
         .thread_count = thread_count,
+        .model = grid->materials->mixed ? grid->materials->model : NULL,
         .u = {firn_channel_of(particles, FIRN_U), firn_channel_of(particles, FIRN_U + 1),
               firn_channel_of(particles, FIRN_U + 2)},
     };
@@ -356,5 +429,6 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
         commit(&s);
     else
         firn_array_free(grid->budget, &s.blocks);
+    release_scratch(&s);
     return result;
 }
