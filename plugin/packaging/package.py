@@ -3,7 +3,8 @@
 
 Usage: package.py BUILD FOLDER
 
-  firn-VERSION-blender.zip             the add-on
+  firn-VERSION-blender.zip             the add-on, for every Blender from 3.4 on
+  repository/                          the same as an extension for 4.2 and later, with index.json
   firn-VERSION-houdini.zip             firn.json and firn/, for HOUDINI_PACKAGE_DIR
   firn-VERSION-linux-x86_64.tar.gz     program, libraries, headers, examples, under one prefix
 
@@ -11,12 +12,15 @@ The same files give the same bytes.
 """
 
 import gzip
+import hashlib
+import json
 import platform
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -77,6 +81,22 @@ def make_prefix(build, prefix, version):
     (prefix / "README").write_text(README.format(version=version))
 
 
+def make_repository(build, folder, version):
+    """What Preferences > Get Extensions > Repositories takes when a server shows the folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    archive = folder / f"firn_snow-{version}.zip"
+    make_addon = Path(__file__).parents[1] / "blender/make_addon.py"
+    subprocess.run([sys.executable, make_addon, archive, build / "bundle", version], check=True)
+    with zipfile.ZipFile(archive) as packed:
+        row = tomllib.loads(packed.read("blender_manifest.toml").decode())
+    row.update(archive_url=f"./{archive.name}", archive_size=archive.stat().st_size,
+               archive_hash=f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}")
+    index = {"version": "v1", "blocklist": [], "data": [row]}
+    (folder / "index.json").write_text(json.dumps(index, indent=2) + "\n")
+    return archive
+
+
 def main():
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     output.mkdir(parents=True, exist_ok=True)
@@ -91,6 +111,7 @@ def main():
         zip_folder(houdini, made[1])
         make_prefix(build, prefix, version)
         tar_folder(prefix, made[2])
+    made.append(make_repository(build, output / "repository", version))
     for path in made:
         print(f"{path.stat().st_size / 1e6:7.1f} MB  {path}")
 

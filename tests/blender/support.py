@@ -146,7 +146,10 @@ def write_ball(path):
     try:
         import pyopenvdb as vdb
     except ImportError:
-        import openvdb as vdb
+        try:
+            import openvdb as vdb
+        except ImportError:
+            raise unittest.SkipTest("no OpenVDB for Python here") from None
     grid = vdb.createLevelSetSphere(radius=0.2, center=(0, 0.3, 0), voxelSize=0.02)
     grid.name = "surface"
     vdb.write(str(path), grids=[grid])

@@ -19,7 +19,7 @@ BUILD, SOURCE, WORK = (Path(p).resolve() for p in sys.argv[1:4])
 PACKAGES = "python3,python3-numpy,xvfb,xauth,libgl1-mesa-dri,xdotool,imagemagick"
 # Suite, packages; what runs in it follows from whether it has Blender.
 SYSTEMS = {"trixie": f"blender,python3-openvdb,{PACKAGES}",
-           "sid": f"blender,python3-openvdb,{PACKAGES}",
+           "sid": f"blender,python3-openvdb,python3-cattr,{PACKAGES}",
            "bullseye": "python3"}
 # Environment, what pip brings.
 MODULES = {"bpy-4.2": "bpy==4.2.*", "bpy-4.5": "bpy==4.5.*", "bpy-5.0": "bpy==5.0.*",
