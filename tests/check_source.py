@@ -57,7 +57,7 @@ OWN_HEADERS = {
 # Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
-    "core/include/firn/sim.h": {"material", "collider", "source", "field", "force"},
+    "core/include/firn/sim.h": {"material", "collider", "exchange", "source", "field", "force"},
     "core/include/firn/firn.h": {"*"},
     "plugin/include/firn/data.h": {"collider", "field", "material", "points", "source"},
 }

@@ -17,6 +17,13 @@ enum {
     FIRN_ELASTIC_DAMPING, // s
 };
 
+/// Whether the slots of F are in use for a group.
+FIRN_INLINE bool firn_elastic_moves_f(const firn_matter *matter)
+{
+    (void)matter;
+    return true;
+}
+
 typedef struct firn_elastic_group {
     firn_deformation deformation;
     firn_moduli moduli;
@@ -37,13 +44,14 @@ FIRN_INLINE firn_elastic_group firn_elastic_update(firn_matter *matter, firn_fm3
     return firn_elastic_load(matter);
 }
 
-/// The energy grows faster than a quadratic one where volume is stretched, method.md (17).
+/// Deformations are not small here: 2 mu s^2 + lambda J (2 J - 1), where |B| bounds s^2 - 1.
 FIRN_INLINE firn_fx firn_elastic_wave2(const firn_elastic_group *group, const firn_bulk *bulk)
 {
-    firn_fx stretch2 = 1.0f + firn_fs3_trace(group->deformation.b);
-    firn_fx det = firn_fx_max(firn_fx_abs(group->deformation.det), firn_fx_set(1.0f));
-    firn_fx modulus = group->moduli.lambda * (det * det) + 2.0f * group->moduli.mu;
-    return firn_bulk_wave2(bulk, modulus * firn_fx_max(firn_fx_set(1.0f), stretch2));
+    firn_fx stretch2 = 1.0f + firn_fx_root(firn_fs3_norm2(group->deformation.b));
+    firn_fx det = firn_fx_max(group->deformation.det, firn_fx_set(1.0f));
+    firn_fx modulus =
+        group->moduli.lambda * (det * (2.0f * det - 1.0f)) + 2.0f * group->moduli.mu * stretch2;
+    return firn_bulk_wave2(bulk, modulus);
 }
 
 FIRN_INLINE firn_lane_stress firn_elastic_stress(const firn_elastic_group *group)

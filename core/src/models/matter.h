@@ -6,6 +6,7 @@
 ///     typedef struct firn_NAME_group                         what stress and speed follow from
 ///     firn_NAME_load(matter) -> group                        from the slots as they are
 ///     firn_NAME_update(matter, gradient, dt) -> group        moves the slots by a substep
+///     firn_NAME_moves_f(matter) -> bool                      whether it uses the slots of F
 ///     firn_NAME_wave2(group, bulk) -> (m/s)^2                bound of the explicit step, squared
 ///     firn_NAME_stress(group) -> firn_lane_stress            Kirchhoff stress and energy
 ///     firn_NAME_viscosity(matter, group, flow) -> stress     of the explicit step with APIC

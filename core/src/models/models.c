@@ -21,6 +21,7 @@ void firn_materials_put(firn_materials *materials, int index, const firn_materia
     materials->density[index] = def->density;
     for (int c = 0; c < FIRN_MATERIAL_COLUMNS; c++)
         materials->column[c][index] = columns[c];
+    materials->is_explicit |= !rows[def->model]->is_implicit;
     for (int i = 0; i < materials->count; i++)
         materials->mixed |= materials->model[i] != materials->model[index];
 }

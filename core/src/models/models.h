@@ -41,6 +41,7 @@ const firn_model *firn_model_at(int index);
 typedef struct firn_materials {
     int count;
     bool mixed;                                               // they are of more than one model
+    bool is_explicit;                                         // one of them has no implicit step
     uint8_t model[FIRN_MATERIAL_LIMIT];                       // index of the row
     float density[FIRN_MATERIAL_LIMIT];                       // kg/m^3
     float column[FIRN_MATERIAL_COLUMNS][FIRN_MATERIAL_LIMIT]; // what the model says

@@ -144,6 +144,13 @@ FIRN_INLINE firn_deformation firn_snow_return_map(firn_fm3 *f, firn_fx *jp,
     return firn_deformation_of(f);
 }
 
+/// Whether the slots of F are in use for a group.
+FIRN_INLINE bool firn_snow_moves_f(const firn_matter *matter)
+{
+    (void)matter;
+    return true;
+}
+
 typedef struct firn_snow_group {
     firn_deformation deformation;
     firn_moduli moduli; // hardened

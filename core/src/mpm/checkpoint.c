@@ -23,7 +23,7 @@ typedef struct checkpoint_header {
     uint32_t version;
     uint32_t header_size;
     uint64_t total_size; // bytes of the whole checkpoint
-    uint64_t layout;     // hash of the channel layout
+    uint64_t layout;     // hash of the channel layout and of the models
     uint64_t checksum;   // of everything else
     char program[16];    // version of Firn
     // What the simulation must share.
@@ -32,6 +32,16 @@ typedef struct checkpoint_header {
     int32_t material_count, source_count;
     firn_state_scalars state; // what is restored
 } checkpoint_header;
+
+// What the slots of the particles hold follows from the models; zero for snow alone.
+static uint64_t models_hash(const firn_sim *sim)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < sim->materials.count; i++)
+        if (sim->materials.model[i] != FIRN_MODEL_SNOW)
+            hash ^= firn_hash64(&sim->materials.model[i], 1, (uint64_t)i);
+    return hash;
+}
 
 static uint64_t layout_hash(const firn_sim *sim)
 {
@@ -47,7 +57,7 @@ static uint64_t layout_hash(const firn_sim *sim)
                                FIRN_C,
                                sizeof(firn_saved_block),
                                sizeof(firn_saved_source)};
-    return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION);
+    return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION) ^ models_hash(sim);
 }
 
 static checkpoint_header make_header(const firn_sim *sim)
@@ -215,7 +225,10 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
                          name, h->material_count, h->source_count, sim->materials.count,
                          sim->emission.source_count);
     if (h->layout != layout_hash(sim))
-        return firn_fail(error, FIRN_ERR_FORMAT, "%s has another layout of particles", name);
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "%s was saved with other particle channels or with materials of other "
+                         "models; resume the scene that wrote it",
+                         name);
     if (!sizes_are_sound(sim, h, size))
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: %zu bytes found, %llu expected for %llu particles", name,

@@ -126,7 +126,7 @@ FIRN_INLINE model_group update_matter(const firn_pass *pass, const firn_state *s
 {
     *matter = matter_load(pass, s->first, s->n);
     model_group group = MODEL(update)(matter, gradient, pass->dt);
-    if (MODEL(keeps_f))
+    if (MODEL(moves_f)(matter))
         matrix_store(pass, FIRN_F, s->first, s->n, matter->f);
     lanes_store(firn_channel_of(pass->particles, FIRN_JP) + s->first, matter->jp, s->n);
     return group;

@@ -29,6 +29,23 @@ static void put_bond(firn_materials *m, int to, const firn_bond *bond)
     m->column[firn_model_at(m->model[to])->bond_column][to] *= bond->share;
 }
 
+// Whether the solver, as it is set, can do what the model needs.
+static firn_result check_model(const firn_sim *sim, const firn_model *model, firn_error *error)
+{
+    bool implicit = sim->def.integrator == FIRN_INTEGRATOR_IMPLICIT;
+    if (implicit && !model->is_implicit)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.model is %s, which has no implicit step; set solver.integrator "
+                         "to explicit or auto",
+                         model->name);
+    if (!implicit && model->needs_affine && !firn_sim_is_apic(sim))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.model is %s, whose viscosity needs velocity gradients that "
+                         "solver.transfer flip does not keep; set solver.transfer to apic",
+                         model->name);
+    return FIRN_OK;
+}
+
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error)
 {
@@ -38,6 +55,7 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
     const firn_model *model = firn_model_at(def->model);
     if (model->check != NULL)
         FIRN_TRY(model->check(def, error));
+    FIRN_TRY(check_model(sim, model, error));
     firn_materials_put(materials, index, def);
     for (int i = 0; i < materials->count; i++)
         if (sim->bonds[i].share > 0.0f && sim->bonds[i].of == index)
@@ -110,6 +128,21 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     return FIRN_OK;
 }
 
+firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
+                                   firn_sim **out, firn_error *error)
+{
+    FIRN_TRY(firn_sim_create(def, out, error));
+    firn_sim *sim = *out;
+    firn_result result = firn_owners_open(&sim->owners, exchange, &sim->budget, error);
+    if (result != FIRN_OK) {
+        firn_sim_destroy(sim);
+        *out = NULL;
+        return result;
+    }
+    sim->grid.owners = firn_owners_shared(&sim->owners) ? &sim->owners : NULL;
+    return FIRN_OK;
+}
+
 void firn_sim_destroy(firn_sim *sim)
 {
     if (sim == NULL)
@@ -121,6 +154,7 @@ void firn_sim_destroy(firn_sim *sim)
     firn_particles_free(&sim->particles);
     firn_sequence_free(&sim->sequence, &sim->budget);
     firn_grid_free(&sim->grid);
+    firn_owners_free(&sim->owners);
     firn_colliders_free(&sim->colliders);
     firn_forces_free(&sim->forces);
     firn_contact_free(&sim->contact, &sim->budget);
@@ -210,6 +244,12 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
     source->bond = source->material;
     if (source->def.chunk_size == 0.0f)
         return FIRN_OK;
+    const firn_model *model = firn_model_at(sim->materials.model[source->material]);
+    if (model->bond_column == FIRN_NO_COLUMN)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "source.chunk_size asks for chunks, but its material is of the model %s, "
+                         "which does not break; set it to 0 or use snow",
+                         model->name);
     int index = 0;
     while (index < sim->materials.count &&
            (sim->bonds[index].share != bond.share || sim->bonds[index].of != bond.of))
@@ -224,19 +264,39 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
     return FIRN_OK;
 }
 
-static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_error *error)
+// Finds what a source emits, and memory for it as particles.
+static firn_result make_seeds(firn_sim *sim, firn_source *source, firn_error *error)
+{
+    float g = firn_length(sim->def.gravity);
+    firn_seeding seeding = {
+        .cell_size = sim->def.cell_size,
+        .density = sim->materials.density[source->material],
+        .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
+        .thread_count = sim->thread_count,
+    };
+    firn_seeds *seeds = &sim->emission.seeds;
+    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, seeds, error));
+    firn_particles *particles = &sim->particles;
+    size_t waiting = particles->count - sim->order.sorted_count;
+    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
+    return firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
+                              sizeof(uint64_t), error);
+}
+
+static void append_seeds(firn_sim *sim, const firn_source *source)
 {
     const firn_seeds *seeds = &sim->emission.seeds;
     firn_particles *particles = &sim->particles;
     size_t waiting = particles->count - sim->order.sorted_count;
-    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
-                                sizeof(uint64_t), error));
+    // Other models begin with the volume that they have.
+    const bool packs = firn_model_at(sim->materials.model[source->material])->packs;
     bool missing = false;
 #pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
     for (size_t i = 0; i < seeds->count; i++) {
         append_seed(sim, seeds, i, (uint64_t *)sim->emission.new_keys.data + waiting + i);
         size_t p = particles->count + i;
+        if (!packs)
+            firn_channel_of(particles, FIRN_JP)[p] = 1.0f;
         ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
         ((uint8_t *)particles->material.data)[p] =
             ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->material;
@@ -247,22 +307,19 @@ static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_e
     particles->count += seeds->count;
     if (seeds->count > 0)
         firn_order_void(&sim->order);
-    return FIRN_OK;
 }
 
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result, firn_error *error)
 {
-    float g = firn_length(sim->def.gravity);
-    firn_seeding seeding = {
-        .cell_size = sim->def.cell_size,
-        .density = sim->materials.density[source->material],
-        .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
-        .thread_count = sim->thread_count,
-    };
-    firn_source before = *source;
-    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, &sim->emission.seeds, error));
-    firn_result result = append_seeds(sim, source, error);
-    if (result != FIRN_OK)
+    const firn_source before = *source;
+    bool finished = result == FIRN_OK && source->started && source->emitted >= source->def.end;
+    if (result == FIRN_OK)
+        result = make_seeds(sim, source, error);
+    if (!finished)
+        result = firn_owners_agree(&sim->owners, result, error);
+    if (result == FIRN_OK)
+        append_seeds(sim, source);
+    else
         *source = before;
     firn_seeds_clear(&sim->emission.seeds);
     return result;
@@ -278,18 +335,22 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
                          "the source names material %u, but the simulation has %d; add the "
                          "material first",
                          def->material.index1, sim->materials.count);
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.sources,
-                                (size_t)sim->emission.source_count + 1, sizeof(firn_source),
-                                error));
-    firn_source source;
-    FIRN_TRY(firn_source_open(&source, def, sim->time, error));
+    firn_error sentence;
+    if (error == NULL)
+        error = &sentence; // other ranks may want it
+    firn_source source = {0};
+    firn_result result =
+        firn_array_reserve(&sim->budget, &sim->emission.sources,
+                           (size_t)sim->emission.source_count + 1, sizeof(firn_source), error);
+    if (result == FIRN_OK)
+        result = firn_source_open(&source, def, sim->time, error);
     source.generation = 1;
     source.material = (uint8_t)(def->material.index1 > 0 ? def->material.index1 - 1 : 0);
     source.alive = true;
     const int material_count = sim->materials.count;
-    firn_result result = find_bond(sim, &source, error);
     if (result == FIRN_OK)
-        result = firn_sim_emit(sim, &source, error);
+        result = find_bond(sim, &source, error);
+    result = firn_sim_emit(sim, &source, result, error);
     if (result != FIRN_OK) {
         sim->materials.count = material_count;
         firn_source_close(&source);

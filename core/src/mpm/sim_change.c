@@ -35,6 +35,12 @@ firn_result firn_sim_change_material(firn_sim *sim, firn_material_id id,
     if (id.index1 == 0 || id.index1 > (uint32_t)sim->materials.count || id.generation != 1)
         return firn_fail(error, FIRN_ERR_STALE, "the simulation has no material %u", id.index1);
     const firn_materials before = sim->materials;
+    const firn_model *model = firn_model_at(before.model[id.index1 - 1]);
+    if (def->model != before.model[id.index1 - 1])
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material %u is of the model %s, which cannot change while it is "
+                         "simulated; start again or use another material",
+                         id.index1, model->name);
     FIRN_TRY(firn_sim_put_material(sim, (int)id.index1 - 1, def, error));
     disturb(sim, &before, &sim->materials, sizeof before);
     return FIRN_OK;
