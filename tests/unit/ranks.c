@@ -308,6 +308,34 @@ static void chosen_integrator_is_that_of_one_rank(void **state)
     expect_bits_of_one_on_all(&crash);
 }
 
+// Each rank goes on from what it has saved, and nobody knows any more who owns what.
+static firn_result reload(firn_sim *sim, int call, firn_error *error)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    if (call == 0)
+        return FIRN_OK;
+    firn_result result = firn_sim_save_memory(sim, &bytes, &size, error);
+    if (result == FIRN_OK)
+        result = firn_sim_load_memory(sim, bytes, size, error);
+    firn_free(bytes);
+    if (firn_owners_shared(&sim->owners))
+        memset(sim->owners.cuts.data, 0xff, sim->owners.cuts.bytes);
+    return result;
+}
+
+static void ranks_go_on_from_their_checkpoints(void **state)
+{
+    (void)state;
+    const shot_def crash = {.name = "reloaded crash",
+                            .def = scene_combination(0),
+                            .fill = fill_crash,
+                            .change = reload,
+                            .calls = 3,
+                            .seconds = 0.004};
+    expect_bits_of_one_on(&crash, 5);
+}
+
 // Intervals that stay: some ranks own nothing, and one owns places where snow comes later.
 static void rank_may_own_nothing(void **state)
 {
@@ -544,6 +572,7 @@ int main(void)
         cmocka_unit_test(explicit_steps_have_the_bits_of_one_rank),
         cmocka_unit_test(implicit_steps_have_the_bits_of_one_rank),
         cmocka_unit_test(chosen_integrator_is_that_of_one_rank),
+        cmocka_unit_test(ranks_go_on_from_their_checkpoints),
         cmocka_unit_test(rank_may_own_nothing),
         cmocka_unit_test(sleeping_snow_has_the_bits_of_one_rank),
         cmocka_unit_test(emitted_and_lost_snow_has_the_bits_of_one_rank),
