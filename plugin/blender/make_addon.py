@@ -3,8 +3,8 @@
 
 Usage: make_addon.py OUTPUT.zip BUNDLE_FOLDER [VERSION]
 
-With a version it is an extension for Blender 4.2 and later: the files lie at the top of the archive,
-with a manifest. Without, it is an add-on that every Blender from 3.4 on installs.
+With a version it is an extension for Blender 4.2 and later: the files lie at the top of the
+archive, with a manifest. Without, it is an add-on that every Blender from 3.4 on installs.
 The same files give the same bytes.
 """
 

@@ -99,7 +99,7 @@ static firn_result write_clips(gathering *g, firn_error *error)
 
 static firn_result write_files(gathering *g, firn_error *error)
 {
-    char clips[FIRN_PATH_SIZE], manifest[FIRN_PATH_SIZE], path[FIRN_PATH_SIZE], hash[32];
+    char clips[FIRN_PATH_SIZE], manifest[FIRN_PATH_SIZE], path[FIRN_PATH_SIZE + 32], hash[32];
     snprintf(clips, sizeof clips, "./%s_points.####.usdc", g->name);
     snprintf(manifest, sizeof manifest, "./%s_points.manifest.usda", g->name);
     snprintf(hash, sizeof hash, "%016" PRIx64, g->manifest.hash);

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""`firn usd` without USD: the stage names what is there, and nothing else. Usage: usd_test.py FIRN"""
+"""`firn usd` without USD: the stage names what is there, and nothing else.
+
+Usage: usd_test.py FIRN
+"""
 
 import re
 import subprocess
