@@ -6,5 +6,6 @@ endforeach()
 firn_core_test(test_sequence SOURCES unit/sequence.c LABELS tsan)
 # Random sequences of all that may happen to a simulation.
 firn_core_test(test_story SOURCES unit/story.c LABELS asan tsan)
-# Ranks inside one process.
-firn_core_test(test_ranks SOURCES unit/ranks.c LABELS asan tsan)
+# Ranks inside one process. The second goes through all that ranks say to each other, too, in less time.
+firn_core_test(test_ranks SOURCES unit/ranks.c)
+firn_core_test(test_rank_failures SOURCES unit/rank_failures.c LABELS asan tsan)
