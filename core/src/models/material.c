@@ -59,15 +59,16 @@ static const firn_param material_params[] = {
      "Steepest slope on which grains stay: 30 to 35 for dry sand, 40 for gravel",
      .visible_when = "model==granular", .added = true},
     {ROW(cohesion), FIRN_FLOAT, {0.0}, 0.0, 1e6, "Pa",
-     "What holds grains together without pressure: 0 for dry sand, 500 to 5000 for damp. A vertical "
-     "cut stands up to 4 cohesion tan(45 + friction angle / 2) / (density g)",
+     "What holds grains together without pressure: 0 for dry sand, 500 to 5000 for damp. A "
+     "vertical cut stands up to 4 cohesion tan(45 + friction angle / 2) / (density g)",
      .visible_when = "model==granular", .added = true},
     {ROW(sound_speed), FIRN_FLOAT, {30.0}, 1.0, 2000.0, "m/s",
-     "Speed of sound, which sets how little the liquid is compressed: ten times its fastest flow is "
-     "enough; the explicit step shrinks with it", .visible_when = "model==liquid", .added = true},
+     "Speed of sound, which sets how little the liquid is compressed: ten times its fastest flow "
+     "is enough; the explicit step shrinks with it", .visible_when = "model==liquid",
+     .added = true},
     {ROW(viscosity), FIRN_FLOAT, {0.0018}, 0.0, 1e5, "Pa s",
-     "Inner friction: water near freezing 0.0018, chocolate sauce 10, honey 10 to 100. Much of it at "
-     "fine cells wants the implicit step", .visible_when = "model==liquid", .added = true},
+     "Inner friction: water near freezing 0.0018, chocolate sauce 10, honey 10 to 100. Much of it "
+     "at fine cells wants the implicit step", .visible_when = "model==liquid", .added = true},
     {ROW(yield_stress), FIRN_FLOAT, {0.0}, 0.0, 1e5, "Pa",
      "Shear stress below which the liquid does not flow: 0 for water, 30 to 100 for mud or slush",
      .visible_when = "model==liquid", .added = true},
