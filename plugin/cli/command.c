@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUGGEST_MAX = 96, OPTION_SIZE = 64 };
+enum { SUGGEST_MAX = 96 };
 
 static const firn_exit_meaning meanings[] = {
     {FIRN_EXIT_OK, "done"},
@@ -22,6 +22,7 @@ static const firn_exit_meaning meanings[] = {
     {FIRN_EXIT_STALE, "the cache was cooked from other settings"},
     {FIRN_EXIT_LOCKED, "another process writes the same cache"},
     {FIRN_EXIT_FORMAT, "an input file is damaged or of another kind"},
+    {FIRN_EXIT_EXISTS, "a cache is there that would be replaced"},
     {FIRN_EXIT_INTERRUPTED, "stopped by SIGINT; resume continues"},
     {FIRN_EXIT_TERMINATED, "stopped by SIGTERM; resume continues"},
 };
@@ -40,6 +41,7 @@ static const firn_exit codes[] = {
     [FIRN_ERR_CANCELLED] = FIRN_EXIT_INTERRUPTED,
     [FIRN_ERR_TIMEOUT] = FIRN_EXIT_FAILED,
     [FIRN_ERR_LOCKED] = FIRN_EXIT_LOCKED,
+    [FIRN_ERR_EXISTS] = FIRN_EXIT_EXISTS,
 };
 
 const firn_exit_meaning *firn_exit_at(size_t index)
@@ -122,10 +124,9 @@ static bool store(const firn_option *option, void *request, const char *value)
     return true;
 }
 
-// "--sun-angle" for sun_angle.
-static const char *row_option(const firn_param *row, char *text)
+const char *firn_row_option(const firn_param *row, char *text)
 {
-    snprintf(text, OPTION_SIZE, "--%s", row->name);
+    snprintf(text, FIRN_OPTION_SIZE, "--%s", row->name);
     for (char *at = text; *at != '\0'; at++)
         *at = *at == '_' ? '-' : *at;
     return text;
@@ -168,9 +169,9 @@ static int unknown_option(const firn_command *command, const char *word)
     firn_param_table table = {0};
     if (command->params != NULL)
         table = command->params();
-    char names[SUGGEST_MAX][OPTION_SIZE];
+    char names[SUGGEST_MAX][FIRN_OPTION_SIZE];
     for (size_t i = 0; i < table.count && count < SUGGEST_MAX; i++, count++)
-        known[count] = row_option(&table.params[i], names[count]);
+        known[count] = firn_row_option(&table.params[i], names[count]);
     return firn_usage(command->name, "unknown option '%s'%s", word,
                       firn_suggest(known, count, word, hint, sizeof hint));
 }
@@ -236,8 +237,8 @@ static void print_rows(firn_param_table table)
 {
     for (size_t i = 0; i < table.count; i++) {
         const firn_param *row = &table.params[i];
-        char name[OPTION_SIZE], left[2 * OPTION_SIZE];
-        snprintf(left, sizeof left, "%s %s", row_option(row, name),
+        char name[FIRN_OPTION_SIZE], left[2 * FIRN_OPTION_SIZE];
+        snprintf(left, sizeof left, "%s %s", firn_row_option(row, name),
                  row->choices != NULL   ? row->choices
                  : row->unit[0] != '\0' ? row->unit
                                         : "VALUE");

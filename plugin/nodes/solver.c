@@ -1,5 +1,7 @@
 #include "nodes.h"
 
+#include "contact_stats.h"
+
 #include "firn/sim.h"
 
 #include <math.h>
@@ -40,7 +42,7 @@ typedef struct state {
     size_t capacity;
     firn_attribute columns[COLUMN_COUNT];
     firn_particle_data data;
-    firn_stat stats[STAT_COUNT];
+    firn_stat *stats; // STAT_COUNT of the simulation, then those of each collider
 
     // Of the frame in progress.
     const firn_cook *cook;
@@ -80,11 +82,22 @@ static void preset(void *memory)
     firn_sim_def_preset(s->preset == PRESET_PAPER ? "paper" : "default", &s->def, NULL);
 }
 
+// The core knows what does not fit together; a simulation without snow costs next to nothing.
+static firn_result check(const void *memory, firn_error *error)
+{
+    const settings *s = memory;
+    firn_sim *sim = NULL;
+    firn_result result = firn_sim_create(&s->def, &sim, error);
+    firn_sim_destroy(sim);
+    return result;
+}
+
 static void release(void *memory)
 {
     state *own = memory;
     firn_sim_destroy(own->sim);
     firn_free(own->colliders);
+    firn_contact_stats_destroy(own->stats);
     firn_free(own->sources);
     firn_free(own->materials);
     firn_free(own->keys);
@@ -141,7 +154,7 @@ static firn_result add_colliders(const firn_cook *cook, firn_error *error)
         const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
         FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
     }
-    return FIRN_OK;
+    return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
 }
 
 // Simulated time is zero at the first frame.
@@ -349,9 +362,12 @@ static firn_result publish(firn_cook *cook, firn_error *error)
                                      .attribute_count = COLUMN_COUNT - !s->deformation};
     own->data.cell_size = s->def.cell_size;
     collect_stats(own);
+    for (size_t i = 0; i < own->collider_count; i++)
+        FIRN_TRY(firn_contact_stats_fill(own->sim, own->colliders[i], i, own->stats + STAT_COUNT,
+                                         error));
     cook->output->particles = &own->data;
     cook->output->stats = own->stats;
-    cook->output->stat_count = STAT_COUNT;
+    cook->output->stat_count = STAT_COUNT + FIRN_CONTACT_STAT_COUNT * own->collider_count;
     return FIRN_OK;
 }
 
@@ -403,6 +419,7 @@ const firn_node_type firn_node_solver = {
     .sequential = true,
     .reset = reset,
     .preset = preset,
+    .check = check,
     .state_size = sizeof(state),
     .cook = cook,
     .release = release,

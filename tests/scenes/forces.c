@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "unit/def_rows.h"
+
 static const float CELL = 0.02f;
 
 static void expect_near(double a, double b, double tolerance)
@@ -333,6 +335,13 @@ static void bad_forces_are_refused_and_change_nothing(void **state)
     scene_close(&s);
 }
 
+static void every_setting_of_a_force_has_a_row(void **state)
+{
+    (void)state;
+    assert_rows_cover(firn_force_params(), sizeof(uint32_t), offsetof(firn_force_def, grid));
+    assert_rows_are_sound(firn_force_params());
+}
+
 static void ids_of_forces_that_are_gone_are_seen(void **state)
 {
     (void)state;
@@ -369,6 +378,7 @@ int main(void)
         cmocka_unit_test(potential_energy_knows_constant_forces),
         cmocka_unit_test(changed_forces_wake_snow_where_they_act),
         cmocka_unit_test(bad_forces_are_refused_and_change_nothing),
+        cmocka_unit_test(every_setting_of_a_force_has_a_row),
         cmocka_unit_test(ids_of_forces_that_are_gone_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

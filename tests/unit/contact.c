@@ -650,11 +650,59 @@ static void values_that_are_not_finite_pass_without_harm(void **state)
     fixture_free(&f);
 }
 
+static void expect_balance(const firn_impulse *taken, int count, const firn_mass_point *point,
+                           firn_vec3 after)
+{
+    const float v[3] = {point->velocity.x, point->velocity.y, point->velocity.z};
+    const float w[3] = {after.x, after.y, after.z};
+    for (int axis = 0; axis < 3; axis++) {
+        double sum = 0.0, lost = (double)point->mass * ((double)v[axis] - (double)w[axis]);
+        for (int i = 0; i < count; i++)
+            sum += taken[i].linear[axis];
+        assert_true(fabs(sum - lost) <= 1e-14 * (double)point->mass);
+    }
+}
+
+// Whoever takes what, together it is what was lost: in a corner of three surfaces of which each
+// touches in its way.
+static void what_colliders_take_is_what_snow_loses(void **state)
+{
+    world *w = *state;
+    firn_collider_def defs[3] = {firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f),
+                                 firn_collider_def_plane(firn_vec(1.0f, 0.2f, 0.0f), 0.0f),
+                                 firn_collider_def_sphere(firn_vec(0.0f, 0.0f, -1.0f), 1.0f)};
+    defs[0].friction = 0.3f;
+    defs[1].contact = FIRN_CONTACT_SLIP;
+    defs[2].restitution = 0.5f;
+    for (int i = 0; i < 3; i++)
+        add(w, &defs[i]);
+    prepare(w, 0.0, 5e-3f);
+    assert_int_equal(w->near.count, 3);
+    uint32_t random = 4u;
+    int touched[3] = {0};
+    for (int i = 0; i < 2000; i++) {
+        firn_mass_point point = {fixture_random_point(&random, 0.01f),
+                                 fixture_random_point(&random, 4.0f), 0.25f};
+        firn_impulse taken[3];
+        memset(taken, 0, sizeof taken);
+        firn_node_contact node = firn_colliders_touch_node(&w->colliders, &w->near, &point, taken);
+        expect_balance(taken, 3, &point, node.velocity);
+        for (int k = 0; k < 3; k++)
+            touched[k] += taken[k].linear[0] != 0.0 || taken[k].linear[1] != 0.0;
+        memset(taken, 0, sizeof taken);
+        firn_particle_contact particle =
+            firn_colliders_touch_particle(&w->colliders, &w->near, &point, 5e-3f, taken);
+        expect_balance(taken, 3, &point, particle.velocity);
+    }
+    assert_true(touched[0] > 100 && touched[1] > 100 && touched[2] > 100);
+}
+
 int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         FACT(node_outside_is_free),
+        FACT(what_colliders_take_is_what_snow_loses),
         FACT(separating_node_is_free),
         FACT(friction_slows_by_mu_times_normal_speed),
         FACT(friction_holds_when_it_can),

@@ -211,6 +211,25 @@ static void retry_and_mark_share_one_copy(void **state)
     firn_sim_destroy(sim);
 }
 
+// A call that needed a retry ends elsewhere than at the copy that it went back to.
+static void next_call_goes_back_to_its_own_start(void **state)
+{
+    (void)state;
+    firn_sim_def def = scene_combination(0);
+    def.dt_min = def.dt_max = 5e-3f; // explodes at first
+    def.retries = 20;
+    firn_sim *sim = landing_box(def);
+    scene_step(sim, 0.04);
+    assert_true(firn_sim_stats(sim).dt < 1e-3);
+    image before = image_of(sim);
+    sim->def.speed_limit = 0.1f;
+    sim->def.retries = 1;
+    assert_int_equal(firn_sim_step(sim, 0.02, NULL), FIRN_ERR_DIVERGED);
+    assert_true(has_image(sim, before));
+    firn_free(before.bytes);
+    firn_sim_destroy(sim);
+}
+
 static void mark_costs_nothing_where_retries_keep_a_copy(void **state)
 {
     (void)state;
@@ -318,6 +337,7 @@ int main(void)
         cmocka_unit_test(stopped_frame_comes_out_the_same_from_its_mark),
         cmocka_unit_test(mark_brings_back_the_settings_of_sources),
         cmocka_unit_test(retry_and_mark_share_one_copy),
+        cmocka_unit_test(next_call_goes_back_to_its_own_start),
         cmocka_unit_test(mark_costs_nothing_where_retries_keep_a_copy),
         cmocka_unit_test(void_mark_is_refused),
         cmocka_unit_test(mark_without_memory_leaves_the_state),

@@ -4,6 +4,7 @@
 
 #include "firn/base.h"
 #include "firn/collider.h"
+#include "firn/exchange.h"
 #include "firn/field.h"
 #include "firn/file.h"
 #include "firn/force.h"

@@ -7,6 +7,7 @@
 
 #include "firn/base.h"
 #include "firn/collider.h"
+#include "firn/exchange.h"
 #include "firn/field.h"
 #include "firn/force.h"
 #include "firn/material.h"
@@ -69,6 +70,16 @@ FIRN_API firn_result firn_sim_def_preset(const char *name, firn_sim_def *def, fi
 
 FIRN_API firn_result firn_sim_create(const firn_sim_def *def, firn_sim **sim, firn_error *error);
 FIRN_API void firn_sim_destroy(firn_sim *sim);
+
+/// firn_sim_create for one of several ranks. The exchange is copied; what user points to must
+/// outlive the simulation. Collective, like firn_sim_add_source and firn_sim_step on what it makes:
+/// when they fail on one rank they fail on all, with the same sentence.
+///
+/// Views, firn_sim_read, firn_sim_save and firn_sim_hash are of the particles that this rank holds
+/// after a step; ranks in their order have them in the order of one rank. Statistics are of all
+/// ranks, except for bytes and seconds.
+FIRN_API firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
+                                            firn_sim **sim, firn_error *error);
 
 FIRN_API firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def,
                                            firn_material_id *id, firn_error *error);

@@ -64,8 +64,8 @@ static const firn_param material_params[] = {
      .visible_when = "model==granular", .added = true},
     {ROW(sound_speed), FIRN_FLOAT, {30.0}, 1.0, 2000.0, "m/s",
      "Speed of sound, which sets how little the liquid is compressed: ten times its fastest flow "
-     "is enough; the explicit step shrinks with it", .visible_when = "model==liquid",
-     .added = true},
+     "is enough; the explicit step shrinks with it",
+     .visible_when = "model==liquid", .added = true},
     {ROW(viscosity), FIRN_FLOAT, {0.0018}, 0.0, 1e5, "Pa s",
      "Inner friction: water near freezing 0.0018, chocolate sauce 10, honey 10 to 100. Much of it "
      "at fine cells wants the implicit step", .visible_when = "model==liquid", .added = true},

@@ -7,8 +7,8 @@
 // Groups of lanes in all blocks at most.
 static size_t group_count(const firn_sim *sim)
 {
-    return sim->particles.count / (size_t)sim->kernels->lanes +
-           FIRN_MODEL_COUNT * sim->grid.block_count + 1;
+    size_t count = sim->particles.count + FIRN_LINE; // a phase is less
+    return count / (size_t)sim->kernels->lanes + FIRN_MODEL_COUNT * sim->grid.block_count + 1;
 }
 
 firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error)
@@ -32,10 +32,11 @@ firn_result firn_clearance_prepare(firn_sim *sim, float dt, firn_error *error)
     sim->clearance.surface_travel = firn_colliders_travel(&sim->colliders);
     sim->clearance.surface_total += sim->clearance.surface_travel;
     size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
-    if ((sim->clearance.known && acting == sim->clearance.colliders) || blocks == 0)
+    if ((sim->clearance.known && acting == sim->clearance.colliders) || nodes == 0)
         return firn_contact_find_nodes(sim, error);
     sim->clearance.surface_total = sim->clearance.surface_travel;
-    memset(sim->clearance.block.data, 0, blocks * sizeof(float));
+    if (blocks > 0)
+        memset(sim->clearance.block.data, 0, blocks * sizeof(float));
     memset(sim->clearance.group.data, 0, group_count(sim) * sizeof(float));
     memset(sim->clearance.node.data, 0, nodes * sizeof(float));
     memset(sim->clearance.open_nodes.data, 0, nodes * sizeof(uint64_t));

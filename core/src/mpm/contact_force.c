@@ -30,15 +30,38 @@ firn_result firn_contact_begin(firn_sim *sim, firn_error *error)
 }
 
 // The one sum over blocks: entries lie in the order of blocks, those of a block in the order of
-// colliders. Whoever owns a part of the blocks only passes the sums on from here.
-static void add_in_block_order(const firn_sim *sim, const firn_contact_lists *lists,
-                               const firn_impulse *taken, size_t member)
+// colliders.
+static void add_in_block_order(firn_contact_account *accounts, const firn_contact_lists *lists,
+                               firn_rank_range blocks, const firn_impulse *taken, size_t member)
 {
+    if (lists->entry_count == 0)
+        return;
     const int *colliders = lists->colliders.data;
-    for (size_t e = 0; e < lists->entry_count; e++) {
-        char *account = (char *)&accounts_of(sim)[colliders[e]];
+    const uint32_t *begin = lists->begin.data;
+    for (size_t e = begin[blocks.begin]; e < begin[blocks.end]; e++) {
+        char *account = (char *)&accounts[colliders[e]];
         firn_impulse_add_scaled((firn_impulse *)(account + member), 1.0, &taken[e]);
     }
+}
+
+// What the nodes give that this rank owns.
+static void add_nodes(void *accounts, void *context)
+{
+    const firn_sim *sim = context;
+    const firn_touching *contact = &sim->contact;
+    firn_rank_range own = firn_owners_nodes(&sim->owners, contact->nodes.block_count);
+    add_in_block_order(accounts, &contact->nodes, own, contact->nodes.taken.data,
+                       offsetof(firn_contact_account, now));
+    if (sim->rest.asleep_count > 0)
+        add_in_block_order(accounts, &contact->nodes, own, contact->held.data,
+                           offsetof(firn_contact_account, holding));
+}
+
+static void add_particles(void *accounts, void *context)
+{
+    const firn_contact_lists *lists = &((const firn_sim *)context)->contact.particles;
+    add_in_block_order(accounts, lists, (firn_rank_range){0, lists->block_count}, lists->taken.data,
+                       offsetof(firn_contact_account, now));
 }
 
 // What sleeping snow presses with from now on, N and N m.
@@ -88,12 +111,12 @@ void firn_contact_commit(firn_sim *sim, double dt, bool measured)
     firn_contact_account *accounts = accounts_of(sim);
     for (int i = 0; i < contact->account_count; i++)
         accounts[i].now = accounts[i].holding = (firn_impulse){{0.0}, {0.0}};
-    const size_t now = offsetof(firn_contact_account, now);
-    add_in_block_order(sim, &contact->nodes, contact->nodes.taken.data, now);
-    add_in_block_order(sim, &contact->particles, contact->particles.taken.data, now);
-    if (sim->rest.asleep_count > 0)
-        add_in_block_order(sim, &contact->nodes, contact->held.data,
-                           offsetof(firn_contact_account, holding));
+    // All nodes come before all particles.
+    size_t bytes = (size_t)contact->account_count * sizeof *accounts;
+    if (bytes > 0) {
+        firn_owners_fold(&sim->owners, accounts, bytes, add_nodes, sim);
+        firn_owners_fold(&sim->owners, accounts, bytes, add_particles, sim);
+    }
     for (int i = 0; i < contact->account_count; i++)
         add_substep(sim, i, dt, measured);
     contact->seconds += dt;

@@ -21,6 +21,7 @@ enum {
     FIRN_BLOCK_FLOATS = 4 * FIRN_BLOCK_NODES, // a node is four floats
     FIRN_COLOR_MAX = 27,
     FIRN_NEIGHBORS = 27, // to the blocks around one, itself included
+    FIRN_LINE = 16,      // floats of a line of the cache
 };
 
 /// A node holds x, y, z of the quantity and a fourth number; rows of four nodes along z are
@@ -48,8 +49,9 @@ enum {
         (1 << FIRN_NODE_FIELD_COUNT) - 1 - (1 << FIRN_NODE_NEXT) - (1 << FIRN_NODE_NEXT_OLD),
 };
 
-/// Scratch words of 4 bytes for each particle, leased by sorts and by the implicit solve.
-enum { FIRN_WORD_ORDER, FIRN_WORD_FINAL, FIRN_WORD_COUNT = 7 };
+/// Scratch words of 4 bytes for each particle: a sort leases the first two, the Hessian's cache
+/// all, and as its last channel the spare slot of the particles.
+enum { FIRN_WORD_ORDER, FIRN_WORD_FINAL, FIRN_WORD_COUNT = FIRN_CACHE_CHANNELS - 1 };
 
 /// A block with particles in it.
 typedef struct firn_block {
@@ -61,16 +63,19 @@ typedef struct firn_block {
         near[FIRN_NEIGHBORS]; // node blocks around it: (x+1)*9 + (y+1)*3 + (z+1); -1: out of reach
     int8_t low[3];            // cells: positions from low to below high, all axes,
     int8_t high[3];           // have their kernels in the blocks that are there
+    uint8_t border;           // 1: other ranks hold nodes that its tile touches, halo.c
+    uint8_t phase; // particles of lower ranks, modulo FIRN_LINE: groups are those of one rank
 } firn_block;
 
 typedef struct firn_grid {
     firn_budget *budget;
+    struct firn_owners *owners;      // NULL: there is one rank
     const firn_materials *materials; // whose models the particles are sorted by
     float cell_size;                 // m
     int order;                       // nodes of the kernel along an axis: 3 quadratic, 4 cubic
     uint32_t fields;                 // of firn_node_field that are in use, a bit for each
     size_t block_count;
-    firn_array blocks; // firn_block, in key order
+    firn_array blocks; // firn_block, in key order; during a sort some of other ranks behind them
     size_t node_block_count;
     firn_array node_coord; // firn_coord of each node block, in key order
     firn_array rows;       // uint16 of each node block: its rows that particles can reach

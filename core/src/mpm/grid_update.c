@@ -11,11 +11,7 @@ enum { AHEAD = 4 }; // blocks
 
 static float notable_mass(const firn_sim *sim)
 {
-    const firn_block_sums *sums = sim->measures.sums.data;
-    double mass = 0.0;
-    for (size_t b = 0; b < sim->grid.block_count; b++)
-        mass += sums[b].mass;
-    return NOTABLE_SHARE * (float)(mass / (double)sim->particles.count);
+    return NOTABLE_SHARE * (float)(sim->measures.mass / (double)firn_sim_count(sim));
 }
 
 // A node that gets less than this at the very edge of a kernel, kg, is taken for empty: the inverse
@@ -225,7 +221,7 @@ static firn_node_limits measure_block(const firn_sim *sim, size_t b, uint32_t ro
     return limits;
 }
 
-static firn_node_limits all_limits(const firn_sim *sim)
+static firn_node_limits all_limits(firn_sim *sim)
 {
     const firn_node_limits *limits = sim->node_limits.data;
     firn_node_limits all = {.finite = true};
@@ -236,7 +232,10 @@ static firn_node_limits all_limits(const firn_sim *sim)
         if (limits[b].any_speed2 > all.any_speed2)
             all.any_speed2 = limits[b].any_speed2;
     }
-    return all;
+    double most[3] = {(double)all.speed2, (double)all.any_speed2, all.finite ? 0.0 : 1.0};
+    firn_owners_largest(&sim->owners, most, FIRN_COUNT(most));
+    return (firn_node_limits){
+        .speed2 = (float)most[0], .any_speed2 = (float)most[1], .finite = most[2] == 0.0};
 }
 
 // Of sparse snow the rows lie apart: they are fetched while other blocks are at work.

@@ -4,6 +4,8 @@
 /// The system is A v = M v*, A = M + beta dt^2 H. With a diagonal P near that of A, P^-1 A is
 /// symmetric in the inner product <a, b> = sum a.Pb, in which all products are taken. All vectors
 /// are velocities: the residual is r = Q P^-1 (M v* - A v), and "A r" below stands for Q P^-1 A r.
+#include "implicit.h"
+
 #include "sim_state.h"
 
 #include <math.h>
@@ -48,6 +50,30 @@ static node4 splat(float a) { return (node4){a, a, a, a}; }
 
 static double add_up(node4 a) { return (double)a[0] + (double)a[1] + (double)a[2]; }
 
+static void add_moving(void *state, void *context)
+{
+    solve_sums *all = state;
+    const firn_sim *sim = context;
+    const solve_block *blocks = sim->solve.blocks.data;
+    firn_rank_range counted = firn_owners_nodes(&sim->owners, sim->grid.node_block_count);
+    for (size_t b = counted.begin; b < counted.end; b++) {
+        if (blocks[b].kind == SOLVE_NOTHING)
+            continue;
+        all->a += blocks[b].sums.a;
+        all->b += blocks[b].sums.b;
+        all->c += blocks[b].sums.c;
+    }
+}
+
+static void add_masses(void *state, void *context)
+{
+    const firn_sim *sim = context;
+    const solve_block *blocks = sim->solve.blocks.data;
+    firn_rank_range counted = firn_owners_nodes(&sim->owners, sim->grid.node_block_count);
+    for (size_t b = counted.begin; b < counted.end; b++)
+        *(double *)state += blocks[b].sums.a;
+}
+
 // Runs body over the node blocks that can move and adds up what it returns, in block order.
 static solve_sums for_blocks(const solving *s, block_body *body)
 {
@@ -59,13 +85,7 @@ static solve_sums for_blocks(const solving *s, block_body *body)
         if (blocks[b].kind != SOLVE_NOTHING)
             blocks[b].sums = body(s, b, blocks[b].kind == SOLVE_CONTACT);
     solve_sums all = {0.0, 0.0, 0.0};
-    for (size_t b = 0; b < count; b++) {
-        if (blocks[b].kind == SOLVE_NOTHING)
-            continue;
-        all.a += blocks[b].sums.a;
-        all.b += blocks[b].sums.b;
-        all.c += blocks[b].sums.c;
-    }
+    firn_owners_fold(&sim->owners, &all, sizeof all, add_moving, sim);
     return all;
 }
 
@@ -113,8 +133,7 @@ static double classify_blocks(const solving *s)
             memset(nodes(s, FIRN_NODE_RESIDUAL, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
     }
     double mass = 0.0;
-    for (size_t b = 0; b < count; b++)
-        mass += blocks[b].sums.a;
+    firn_owners_fold(&sim->owners, &mass, sizeof mass, add_masses, sim);
     return mass;
 }
 
@@ -303,8 +322,6 @@ firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error)
 /// Who leases scratch memory here.
 static const char holder[] = "implicit solve";
 
-_Static_assert(FIRN_CACHE_CHANNELS == FIRN_WORD_COUNT + 1, "the spare slot is the last channel");
-
 void firn_implicit_lease_cache(firn_sim *sim)
 {
     size_t padded = sim->particles.count + FIRN_PADDING;
@@ -338,35 +355,4 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt)
         sim->solve.warm = true;
     }
     return solve;
-}
-
-firn_result firn_implicit_sort(firn_sim *sim, firn_error *error)
-{
-    firn_grid *grid = &sim->grid;
-    firn_array coords = {NULL, 0}, changes = {NULL, 0};
-    size_t old_count = sim->solve.warm ? grid->node_block_count : 0;
-    size_t bytes = FIRN_BLOCK_FLOATS * sizeof(float);
-    firn_result result =
-        firn_array_claim(&sim->budget, &coords, old_count, sizeof(firn_coord), error);
-    if (result == FIRN_OK)
-        result = firn_array_claim(&sim->budget, &changes, old_count, bytes, error);
-    if (result == FIRN_OK && old_count > 0) {
-        memcpy(coords.data, grid->node_coord.data, old_count * sizeof(firn_coord));
-        memcpy(changes.data, grid->field[FIRN_NODE_CHANGE].data, old_count * bytes);
-    }
-    if (result == FIRN_OK)
-        result = firn_sim_sort(sim, error);
-    if (result == FIRN_OK && sim->solve.warm && grid->node_block_count > 0) {
-        memset(grid->field[FIRN_NODE_CHANGE].data, 0, grid->node_block_count * bytes);
-        for (size_t b = 0; b < old_count; b++) {
-            int32_t now =
-                firn_block_map_find(&grid->map, firn_block_key(((firn_coord *)coords.data)[b]));
-            if (now >= 0)
-                memcpy(firn_grid_nodes(grid, FIRN_NODE_CHANGE, (size_t)now),
-                       (const char *)changes.data + b * bytes, bytes);
-        }
-    }
-    firn_array_free(&sim->budget, &changes);
-    firn_array_free(&sim->budget, &coords);
-    return result;
 }

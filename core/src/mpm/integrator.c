@@ -60,20 +60,54 @@ static firn_block_limits measure_cluster(const firn_sim *sim, const firn_pass *p
     return all;
 }
 
-static snow_state measure_all(const firn_sim *sim)
+/// What has been seen of the particles so far. A cluster may end on another rank.
+typedef struct survey {
+    double speed2, wave2; // (m/s)^2, of the fastest
+    double sum, clusters; // m/s, of the fastest waves in clusters that are complete
+    double open_wave2;    // (m/s)^2, in the one that is not
+    size_t open_count;    // particles of it
+} survey;
+
+static void close_cluster(survey *s)
+{
+    s->sum += sqrt(s->open_wave2);
+    s->clusters += 1.0;
+    s->open_wave2 = 0.0;
+    s->open_count = 0;
+}
+
+static void add_particles(survey *s, const firn_sim *sim, size_t begin, size_t last)
 {
     firn_pass pass = firn_sim_pass(sim, 0.0f);
-    size_t count = sim->particles.count;
-    double speed2 = 0.0, fast2 = 0.0, sum = 0.0, clusters = 0.0;
-    for (size_t begin = 0; begin < count; begin += CLUSTER) {
-        size_t end = count - begin < CLUSTER ? count : begin + CLUSTER;
+    while (begin < last) {
+        size_t missing = CLUSTER - s->open_count, end = last;
+        end = last - begin < missing ? last : begin + missing;
         firn_block_limits limits = measure_cluster(sim, &pass, begin, end);
-        speed2 = fmax(speed2, (double)limits.speed2);
-        fast2 = fmax(fast2, (double)limits.wave2);
-        sum += sqrt((double)limits.wave2);
-        clusters += 1.0;
+        s->speed2 = fmax(s->speed2, (double)limits.speed2);
+        s->wave2 = fmax(s->wave2, (double)limits.wave2);
+        s->open_wave2 = fmax(s->open_wave2, (double)limits.wave2);
+        s->open_count += end - begin;
+        begin = end;
+        if (s->open_count == CLUSTER)
+            close_cluster(s);
     }
-    return (snow_state){sqrt(speed2), sqrt(fast2), clusters > 0.0 ? sum / clusters : 0.0};
+}
+
+static void add_sorted(void *state, void *context)
+{
+    const firn_sim *sim = context;
+    add_particles(state, sim, 0, sim->order.sorted_count);
+}
+
+static snow_state measure_all(firn_sim *sim)
+{
+    survey s = {0};
+    firn_owners_fold(&sim->owners, &s, sizeof s, add_sorted, sim);
+    // Those that wait for a sort are the same on all ranks.
+    add_particles(&s, sim, sim->order.sorted_count, sim->particles.count);
+    if (s.open_count > 0)
+        close_cluster(&s);
+    return (snow_state){sqrt(s.speed2), sqrt(s.wave2), s.clusters > 0.0 ? s.sum / s.clusters : 0.0};
 }
 
 // Sets the costs of a simulated second, us per particle, and chooses.

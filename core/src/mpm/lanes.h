@@ -31,7 +31,7 @@ static inline void lanes_store(float *p, firn_fx a, int n)
 }
 
 enum {
-    LINE = 16,        // floats
+    LINE = FIRN_LINE, // floats
     AHEAD = 2 * LINE, // particles between those at work and those being fetched
 };
 
@@ -99,7 +99,7 @@ static inline int group_size(const firn_block *block, size_t end, size_t first)
 {
     size_t left = end - first, room = FIRN_LANES;
     if (block->end - block->begin >= ALIGNED_BLOCK)
-        room -= first % FIRN_LANES;
+        room -= (first + block->phase) % FIRN_LANES;
     return (int)(left < room ? left : room);
 }
 

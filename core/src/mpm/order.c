@@ -1,5 +1,5 @@
-/// How far the order of the particles can be trusted: when a sort is due, and the sort with all
-/// that follows from it.
+#include "order.h"
+
 #include "sim_state.h"
 
 enum {
@@ -10,16 +10,15 @@ void firn_order_void(firn_order *order) { order->must_sort = true; }
 
 void firn_order_advance(firn_order *order) { order->since_sort++; }
 
-bool firn_order_is_due(const firn_sim *sim)
+bool firn_order_is_due(const firn_order *order, const firn_foresight *foresight)
 {
-    const firn_order *order = &sim->order;
     return order->must_sort || order->since_sort >= SORT_INTERVAL ||
-           !firn_foresight_in_reach(&sim->foresight);
+           !firn_foresight_in_reach(foresight);
 }
 
-bool firn_order_is_due_after(const firn_sim *sim, double dt)
+bool firn_order_is_due_after(const firn_order *order, const firn_foresight *foresight, double dt)
 {
-    return sim->order.since_sort + 1 >= SORT_INTERVAL || dt >= sim->foresight.stay;
+    return order->since_sort + 1 >= SORT_INTERVAL || dt >= foresight->stay;
 }
 
 firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
@@ -33,7 +32,9 @@ firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
     if (!firn_snapshot_has_new(sim))
         firn_array_relax(&sim->budget, &sim->emission.new_keys);
     sim->order.sorted_count = sim->particles.count;
-    FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
+    firn_result result = firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error);
+    FIRN_TRY(firn_owners_agree(&sim->owners, result, error));
+    firn_owners_count(&sim->owners, &sim->grid, sim->particles.count);
     sim->order.must_sort = false;
     sim->order.since_sort = 0;
     return FIRN_OK;

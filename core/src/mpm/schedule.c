@@ -41,7 +41,8 @@ double firn_schedule_next_dt(const firn_schedule *s, double dt)
     const firn_sim *sim = s->sim;
     double from = sim->time + dt;
     bool last = s->end - from <= 1e-9 * dt;
-    if (last || firn_sim_is_implicit(sim) || firn_order_is_due_after(sim, dt))
+    if (last || firn_sim_is_implicit(sim) ||
+        firn_order_is_due_after(&sim->order, &sim->foresight, dt))
         return 0.0;
     return choose_dt(s, from);
 }
@@ -79,15 +80,18 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
 {
     firn_sim *sim = s->sim;
     s->ceiling = (double)sim->def.dt_max;
-    FIRN_TRY(firn_contact_begin(sim, error));
+    FIRN_TRY(firn_owners_agree(&sim->owners, firn_contact_begin(sim, error), error));
     firn_sim_choose_integrator(sim);
     firn_order_void(&sim->order);
     firn_implicit_forget(&sim->solve);
     firn_foresight_reset(&sim->foresight);
     while (sim->time < s->end) {
         FIRN_TRY(firn_substep(s, error));
-        if (sim->progress != NULL && !sim->progress(&sim->stats, sim->progress_user))
-            return firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
+        bool goes_on = sim->progress == NULL || sim->progress(&sim->stats, sim->progress_user);
+        firn_result result =
+            goes_on ? FIRN_OK
+                    : firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
+        FIRN_TRY(firn_owners_agree(&sim->owners, result, error));
     }
     return FIRN_OK;
 }
@@ -95,6 +99,7 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
 // However it ends, the particles are complete.
 static firn_result run(firn_schedule *s, firn_error *error)
 {
+    s->sim->revision++; // also of an attempt that begins where the snapshot was taken
     firn_result result = run_substeps(s, error);
     firn_transfer_recover(s->sim);
     return result;
@@ -107,7 +112,10 @@ firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error)
                          "cannot step by %g s; the time must be above zero and below 1e6 s",
                          seconds);
     firn_schedule s = {.sim = sim, .begin = sim->time, .end = sim->time + seconds, .shrink = 1.0};
-    FIRN_TRY(firn_snapshot_begin(sim, error));
+    firn_error sentence;
+    if (error == NULL)
+        error = &sentence; // other ranks may want it
+    FIRN_TRY(firn_owners_agree(&sim->owners, firn_snapshot_begin(sim, error), error));
     firn_result result = run(&s, error);
     for (int i = 0; result == FIRN_ERR_DIVERGED && i < sim->def.retries; i++) {
         firn_snapshot_undo(sim);

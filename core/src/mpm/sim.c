@@ -128,6 +128,21 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     return FIRN_OK;
 }
 
+firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
+                                   firn_sim **out, firn_error *error)
+{
+    FIRN_TRY(firn_sim_create(def, out, error));
+    firn_sim *sim = *out;
+    firn_result result = firn_owners_open(&sim->owners, exchange, &sim->budget, error);
+    if (result != FIRN_OK) {
+        firn_sim_destroy(sim);
+        *out = NULL;
+        return result;
+    }
+    sim->grid.owners = firn_owners_shared(&sim->owners) ? &sim->owners : NULL;
+    return FIRN_OK;
+}
+
 void firn_sim_destroy(firn_sim *sim)
 {
     if (sim == NULL)
@@ -139,6 +154,7 @@ void firn_sim_destroy(firn_sim *sim)
     firn_particles_free(&sim->particles);
     firn_sequence_free(&sim->sequence, &sim->budget);
     firn_grid_free(&sim->grid);
+    firn_owners_free(&sim->owners);
     firn_colliders_free(&sim->colliders);
     firn_forces_free(&sim->forces);
     firn_contact_free(&sim->contact, &sim->budget);
@@ -248,14 +264,30 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
     return FIRN_OK;
 }
 
-static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_error *error)
+// Finds what a source emits, and memory for it as particles.
+static firn_result make_seeds(firn_sim *sim, firn_source *source, firn_error *error)
+{
+    float g = firn_length(sim->def.gravity);
+    firn_seeding seeding = {
+        .cell_size = sim->def.cell_size,
+        .density = sim->materials.density[source->material],
+        .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
+        .thread_count = sim->thread_count,
+    };
+    firn_seeds *seeds = &sim->emission.seeds;
+    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, seeds, error));
+    firn_particles *particles = &sim->particles;
+    size_t waiting = particles->count - sim->order.sorted_count;
+    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
+    return firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
+                              sizeof(uint64_t), error);
+}
+
+static void append_seeds(firn_sim *sim, const firn_source *source)
 {
     const firn_seeds *seeds = &sim->emission.seeds;
     firn_particles *particles = &sim->particles;
     size_t waiting = particles->count - sim->order.sorted_count;
-    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
-                                sizeof(uint64_t), error));
     // Other models begin with the volume that they have.
     const bool packs = firn_model_at(sim->materials.model[source->material])->packs;
     bool missing = false;
@@ -275,22 +307,19 @@ static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_e
     particles->count += seeds->count;
     if (seeds->count > 0)
         firn_order_void(&sim->order);
-    return FIRN_OK;
 }
 
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result, firn_error *error)
 {
-    float g = firn_length(sim->def.gravity);
-    firn_seeding seeding = {
-        .cell_size = sim->def.cell_size,
-        .density = sim->materials.density[source->material],
-        .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
-        .thread_count = sim->thread_count,
-    };
-    firn_source before = *source;
-    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, &sim->emission.seeds, error));
-    firn_result result = append_seeds(sim, source, error);
-    if (result != FIRN_OK)
+    const firn_source before = *source;
+    bool finished = result == FIRN_OK && source->started && source->emitted >= source->def.end;
+    if (result == FIRN_OK)
+        result = make_seeds(sim, source, error);
+    if (!finished)
+        result = firn_owners_agree(&sim->owners, result, error);
+    if (result == FIRN_OK)
+        append_seeds(sim, source);
+    else
         *source = before;
     firn_seeds_clear(&sim->emission.seeds);
     return result;
@@ -306,18 +335,22 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
                          "the source names material %u, but the simulation has %d; add the "
                          "material first",
                          def->material.index1, sim->materials.count);
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.sources,
-                                (size_t)sim->emission.source_count + 1, sizeof(firn_source),
-                                error));
-    firn_source source;
-    FIRN_TRY(firn_source_open(&source, def, sim->time, error));
+    firn_error sentence;
+    if (error == NULL)
+        error = &sentence; // other ranks may want it
+    firn_source source = {0};
+    firn_result result =
+        firn_array_reserve(&sim->budget, &sim->emission.sources,
+                           (size_t)sim->emission.source_count + 1, sizeof(firn_source), error);
+    if (result == FIRN_OK)
+        result = firn_source_open(&source, def, sim->time, error);
     source.generation = 1;
     source.material = (uint8_t)(def->material.index1 > 0 ? def->material.index1 - 1 : 0);
     source.alive = true;
     const int material_count = sim->materials.count;
-    firn_result result = find_bond(sim, &source, error);
     if (result == FIRN_OK)
-        result = firn_sim_emit(sim, &source, error);
+        result = find_bond(sim, &source, error);
+    result = firn_sim_emit(sim, &source, result, error);
     if (result != FIRN_OK) {
         sim->materials.count = material_count;
         firn_source_close(&source);

@@ -1,16 +1,32 @@
-/// What a simulation is made of.
+/// What a simulation is made of. Each part belongs to a file, which alone writes it:
+///
+///     emission    sim.c            where new particles come from
+///     order       order.h          how far the order of the particles can be trusted
+///     foresight   foresight.h      what the end of a substep knows of the next one
+///     measures    transfer.c       sums and extremes of each block
+///     affine      transfer.c       where the affine velocities are
+///     clearance   clearance.c      what is known of the distance to colliders
+///     contact     contact_*.c      what touches colliders, and what they are given
+///     rest        sleep.c          who sleeps
+///     solve       implicit.h       what the implicit step keeps
+///     snapshot    snapshot.h       what a retry or a host goes back to
+///     the state as a whole         state.h
 #ifndef FIRN_SIM_STATE_H
 #define FIRN_SIM_STATE_H
 
 #include "base/memory.h"
 #include "contact/colliders.h"
 #include "forces/forces.h"
+#include "foresight.h"
 #include "grid.h"
+#include "implicit.h"
 #include "kernels.h"
+#include "order.h"
+#include "owners.h"
 #include "particles/particles.h"
 #include "seeding/seeding.h"
 #include "sequence.h"
-#include "state.h"
+#include "snapshot.h"
 
 #include "firn/sim.h"
 
@@ -27,22 +43,6 @@ typedef enum firn_stage {
     FIRN_STAGE_END,
 } firn_stage;
 
-/// What changes of the state without its arrays.
-typedef struct firn_moment {
-    firn_state_scalars scalars;
-    firn_array sources; // firn_source, whole: keys may change their settings between two steps
-} firn_moment;
-
-/// What a retry goes back to, and who has marked the state, snapshot.c.
-typedef struct firn_snapshot {
-    firn_array bytes;  // the arrays of the state, as in a checkpoint
-    uint64_t revision; // of the simulation's arrays that these are; 0: none
-    size_t new_count;  // particles among them that wait for the next sort
-    firn_moment start; // of the last call of firn_sim_step, with retries
-    firn_moment mark;  // of firn_sim_mark
-    bool marked;
-} firn_snapshot;
-
 /// Extremes over the nodes after an update.
 typedef struct firn_node_limits {
     float speed2;     // (m/s)^2, of nodes that carry a share of a particle worth noting
@@ -56,13 +56,6 @@ typedef struct firn_bond {
     uint8_t of;  // index of the material of the chunks
 } firn_bond;
 
-/// What the end of a substep knows of the next one, foresight.c.
-typedef struct firn_foresight {
-    double dt; // s, of the substep that the grid has been filled for in advance; 0: none
-    firn_block_limits extremes; // of all particles now
-    double stay;                // s, that all remain in reach of their blocks at this speed
-} firn_foresight;
-
 /// Where the affine velocities C are. The cycle has no use for those that it finds, and keeps what
 /// they follow from: FIRN_FROM in the place of C, and the node velocities that it read.
 typedef enum firn_affine {
@@ -75,6 +68,7 @@ typedef enum firn_affine {
 typedef struct firn_measures {
     firn_array sums;   // firn_block_sums, at the start of the substep
     firn_array limits; // firn_block_limits, at its end
+    double mass;       // kg, of all particles of all ranks
 } firn_measures;
 
 /// What is known of the distance to colliders, clearance.c.
@@ -128,17 +122,10 @@ typedef struct firn_rest {
     firn_array awake;          // uint8 of each node block: a block there is not at rest
     firn_array idle;           // uint8 of each node block: only blocks that sleep touch it
     firn_array held;           // uint64 of each node block: its nodes that sleeping blocks touch
-    size_t asleep_count;       // particles
+    size_t asleep_count;       // particles of all ranks
     uint64_t acting_colliders; // in the last substep, a bit for each
     bool disturbed;            // something else is different now: all snow wakes
 } firn_rest;
-
-/// What the implicit step keeps, implicit.c.
-typedef struct firn_solver {
-    firn_array blocks;                 // of each node block, what the solve knows of it
-    float *cache[FIRN_CACHE_CHANNELS]; // of the Hessian, leased; NULL between two solves
-    bool warm;                         // FIRN_NODE_CHANGE holds the last solve
-} firn_solver;
 
 /// Where new particles come from.
 typedef struct firn_emission {
@@ -148,17 +135,11 @@ typedef struct firn_emission {
     firn_array new_keys; // uint64, block of each particle that waits for the next sort
 } firn_emission;
 
-/// How far the order of the particles can be trusted, order.c.
-typedef struct firn_order {
-    size_t sorted_count; // particles that are in blocks; the others are new
-    bool must_sort;
-    int since_sort; // substeps
-} firn_order;
-
 struct firn_sim {
     firn_sim_def def;
     firn_budget budget;
     int thread_count;
+    firn_owners owners; // what is computed here, and what by other ranks
     const firn_kernels *kernels;
     bool implicit; // the step at work, as set or as chosen
 
@@ -199,6 +180,14 @@ static inline bool firn_sim_is_apic(const firn_sim *sim)
 }
 
 static inline bool firn_sim_may_sleep(const firn_sim *sim) { return sim->def.sleep_speed > 0.0f; }
+
+/// Particles of all ranks; those that wait for a sort are the same on each.
+static inline size_t firn_sim_count(const firn_sim *sim)
+{
+    size_t fresh = sim->particles.count - sim->order.sorted_count;
+    return firn_owners_shared(&sim->owners) ? sim->owners.particle_count + fresh
+                                            : sim->particles.count;
+}
 
 /// True when block b takes no part. In the substep that follows a sort every block gives its share
 /// to the grid, where nodes that are held ignore it: its sums are wanted for the statistics.
@@ -270,24 +259,6 @@ void firn_reaction_product(firn_sim *sim, firn_reaction which);
 void firn_reaction_advance(firn_sim *sim, float alpha, float beta);
 void firn_reaction_finish(firn_sim *sim, float scale);
 
-/// implicit.c: solves (9) for the velocities that firn_grid_update has left as right-hand side.
-typedef struct firn_solve {
-    int iterations;
-    double residual; // m/s, root mean square over the mass
-    bool converged;
-} firn_solve;
-firn_solve firn_implicit_solve(firn_sim *sim, float dt);
-/// Claims the memory of the solve.
-firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error);
-/// The Hessian's cache is leased from the scratch memory that sorts use, too: from
-/// firn_transfer_prepare_hessian to the end of the solve.
-void firn_implicit_lease_cache(firn_sim *sim);
-void firn_implicit_release_cache(firn_sim *sim);
-/// The next solve starts cold.
-void firn_implicit_forget(firn_solver *solve);
-/// Carries the warm start over to the blocks of a new sort.
-firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
-
 /// sleep.c: claims memory; finds out who sleeps, after a sort; looks for the waking and the resting
 /// at the end of a substep.
 firn_result firn_sleep_reserve(firn_sim *sim, firn_error *error);
@@ -296,38 +267,15 @@ void firn_sleep_update(firn_sim *sim, float dt);
 /// All snow wakes at the end of the next substep.
 void firn_sleep_disturb(firn_rest *rest);
 
-/// snapshot.c: keeps the state that a step starts from, if anybody may go back to it; goes back;
-/// forgets the mark, when something else than a step is about to change the arrays of the state.
-firn_result firn_snapshot_begin(firn_sim *sim, firn_error *error);
-void firn_snapshot_undo(firn_sim *sim);
-void firn_snapshot_void(firn_sim *sim);
-/// Whether new particles may be brought back that wait for their block.
-bool firn_snapshot_has_new(const firn_sim *sim);
-void firn_snapshot_free(firn_sim *sim);
-
 /// sim.c: checks a material and puts it at an index.
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error);
 
-/// sim.c: turns what a source emits into particles that wait for the next sort.
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
+/// sim.c: turns what a source emits into particles that wait for the next sort; result is what has
+/// come of the source so far. Collective unless the source has emitted all.
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
+                          firn_error *error);
 
-/// foresight.c: nothing is known; the grid filled in advance is not used; it is filled for dt;
-/// whether all particles are in reach of their blocks; finds the extremes over blocks.
-void firn_foresight_reset(firn_foresight *foresight);
-void firn_foresight_void(firn_foresight *foresight);
-void firn_foresight_fill(firn_foresight *foresight, double dt);
-bool firn_foresight_in_reach(const firn_foresight *foresight);
-void firn_foresight_measure(firn_foresight *foresight, const firn_block_limits *limits,
-                            size_t count, float cell_size);
-
-/// order.c: the next substep sorts; one has passed; whether a sort is due now, or, as far as can be
-/// told, after a substep of dt; the sort.
-void firn_order_void(firn_order *order);
-void firn_order_advance(firn_order *order);
-bool firn_order_is_due(const firn_sim *sim);
-bool firn_order_is_due_after(const firn_sim *sim, double dt);
-firn_result firn_sim_sort(firn_sim *sim, firn_error *error);
 /// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);
 

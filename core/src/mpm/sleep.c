@@ -44,17 +44,38 @@ static bool is_quiet(const firn_sim *sim, size_t b)
     return firn_grid_blocks(&sim->grid)[b].rest >= sim->def.sleep_time;
 }
 
+// Blocks next to one of another rank that is not at rest are marked at their own place, by a bit
+// that is not of their own state.
+enum { AWAKE = 1, BESIDE_AWAKE = 2 };
+
+static void mark_beside_ghosts(firn_sim *sim)
+{
+    const firn_owners *owners = &sim->owners;
+    const firn_block *ghosts = owners->ghosts.data;
+    const uint8_t *awake_ghost = owners->flags.data;
+    uint8_t *awake = sim->rest.awake.data;
+    for (size_t g = 0; g < owners->ghost_count; g++)
+        for (int n = 0; awake_ghost[g] && n < FIRN_NEIGHBORS; n++) {
+            firn_coord at = firn_block_neighbor(ghosts[g].coord, n);
+            int32_t number = firn_block_map_find(&sim->grid.map, firn_block_key(at));
+            if (number >= 0)
+                awake[number] |= BESIDE_AWAKE;
+        }
+}
+
 // Neighbors that a block does not reach are looked up by place: they may reach its nodes all the
 // same.
 static bool has_awake_neighbor(const firn_sim *sim, const firn_block *block)
 {
     const uint8_t *awake = sim->rest.awake.data;
+    if (awake[block->near[OWN]] & BESIDE_AWAKE)
+        return true;
     for (int n = 0; n < FIRN_NEIGHBORS; n++) {
         int32_t number = block->near[n];
         if (number < 0)
             number = firn_block_map_find(&sim->grid.map,
                                          firn_block_key(firn_block_neighbor(block->coord, n)));
-        if (number >= 0 && awake[number])
+        if (number >= 0 && awake[number] & AWAKE)
             return true;
     }
     return false;
@@ -70,17 +91,13 @@ static void lay_down(firn_sim *sim, const firn_block *block)
             memset(firn_channel_of(particles, c) + block->begin, 0, count * sizeof(float));
 }
 
-static void mark_nodes(firn_sim *sim)
+static void mark_nodes_of(firn_sim *sim, const firn_block *blocks, const uint8_t *asleep,
+                          size_t count)
 {
-    const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    const uint8_t *asleep = sim->rest.asleep.data;
     uint8_t *idle = sim->rest.idle.data;
     uint64_t *held = sim->rest.held.data, touched[FIRN_NEIGHBORS];
     for (int n = 0; n < FIRN_NEIGHBORS; n++)
         touched[n] = touched_nodes(n, sim->grid.order);
-    size_t nodes = sim->grid.node_block_count, count = sim->grid.block_count;
-    memset(idle, 1, nodes);
-    memset(held, 0, nodes * sizeof *held);
 #pragma omp parallel for schedule(static) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         for (int n = 0; n < FIRN_NEIGHBORS; n++) {
@@ -97,20 +114,46 @@ static void mark_nodes(firn_sim *sim)
         }
 }
 
+static void mark_nodes(firn_sim *sim)
+{
+    const firn_owners *owners = &sim->owners;
+    size_t nodes = sim->grid.node_block_count;
+    if (nodes == 0)
+        return;
+    memset(sim->rest.idle.data, 1, nodes);
+    memset(sim->rest.held.data, 0, nodes * sizeof(uint64_t));
+    mark_nodes_of(sim, firn_grid_blocks(&sim->grid), sim->rest.asleep.data, sim->grid.block_count);
+    if (firn_owners_shared(owners))
+        mark_nodes_of(sim, owners->ghosts.data, owners->flags.data, owners->ghost_count);
+}
+
+// Finds the blocks that are not at rest, and those beside them on other ranks.
+static void mark_awake(firn_sim *sim)
+{
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    uint8_t *asleep = sim->rest.asleep.data, *awake = sim->rest.awake.data;
+    size_t count = sim->grid.block_count;
+    if (sim->grid.node_block_count > 0)
+        memset(awake, 0, sim->grid.node_block_count);
+#pragma omp parallel for schedule(static) num_threads(sim->thread_count)
+    for (size_t b = 0; b < count; b++)
+        awake[blocks[b].near[OWN]] = asleep[b] = !is_quiet(sim, b);
+    firn_ghosts_tell(&sim->owners, asleep);
+    if (firn_owners_shared(&sim->owners))
+        mark_beside_ghosts(sim);
+}
+
 void firn_sleep_arrange(firn_sim *sim)
 {
     FIRN_ASSERT(*sim->affine == FIRN_AFFINE_THERE); // lay_down clears it
     sim->rest.asleep_count = 0;
-    if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
+    if (!firn_sim_may_sleep(sim) || firn_sim_count(sim) == 0)
         return;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     firn_block_limits *limits = sim->measures.limits.data;
-    uint8_t *asleep = sim->rest.asleep.data, *awake = sim->rest.awake.data;
+    uint8_t *asleep = sim->rest.asleep.data;
     size_t count = sim->grid.block_count, sleepers = 0;
-    memset(awake, 0, sim->grid.node_block_count);
-#pragma omp parallel for schedule(static) num_threads(sim->thread_count)
-    for (size_t b = 0; b < count; b++)
-        awake[blocks[b].near[OWN]] = !is_quiet(sim, b);
+    mark_awake(sim);
 #pragma omp parallel for schedule(dynamic, 64) reduction(+ : sleepers)                             \
     num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
@@ -123,9 +166,11 @@ void firn_sleep_arrange(firn_sim *sim)
         limits[b].speed2 = 0.0f;
         sleepers += blocks[b].end - blocks[b].begin;
     }
-    sim->rest.asleep_count = sleepers;
-    if (sleepers > 0)
-        mark_nodes(sim);
+    sim->rest.asleep_count = firn_owners_sum(&sim->owners, sleepers);
+    if (sim->rest.asleep_count == 0)
+        return;
+    firn_ghosts_tell(&sim->owners, asleep);
+    mark_nodes(sim);
 }
 
 void firn_sleep_disturb(firn_rest *rest) { rest->disturbed = true; }
@@ -186,6 +231,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
         blocks[b].rest = rest_after(sim, b, dt, moving);
         changed = changed || quiet != is_quiet(sim, b);
     }
+    changed = firn_owners_any(&sim->owners, changed);
     // What a collider that came or went has held up or pressed down lies nobody knows where.
     bool all = sim->rest.disturbed || acting != sim->rest.acting_colliders;
     if (all)

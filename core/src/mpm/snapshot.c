@@ -1,6 +1,8 @@
 /// One copy of the state in memory. A step goes back to it before it tries again; a host that has
 /// marked the state goes back to it when a frame was given up. The arrays, which are nearly all of
 /// it, are held once for both: `revision` tells whether they are still those of the simulation.
+#include "snapshot.h"
+
 #include "sim_state.h"
 
 #include <string.h>
@@ -63,7 +65,8 @@ firn_result firn_snapshot_begin(firn_sim *sim, firn_error *error)
     s->marked = s->marked && s->revision == sim->revision;
     if (sim->def.retries > 0)
         FIRN_TRY(take(sim, &s->start, error));
-    sim->revision++;
+    else if (!s->marked)
+        s->revision = 0; // nobody goes back
     return FIRN_OK;
 }
 

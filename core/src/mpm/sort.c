@@ -39,7 +39,7 @@ static size_t count_new(const firn_sorting *s) { return s->particles->count - s-
 static bool add_all_keys(firn_block_map *map, const void *user)
 {
     const firn_sorting *s = user;
-    size_t present = s->grid->block_count, fresh = count_new(s);
+    size_t present = s->origin_count, fresh = count_new(s);
     bool fits = true;
 #pragma omp parallel num_threads(s->thread_count) reduction(&& : fits)
     {
@@ -76,10 +76,11 @@ static firn_result make_blocks(firn_sorting *s, firn_error *error)
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t b = 0; b < s->block_count; b++) {
         blocks[b].coord = firn_block_coord(keys[b]);
+        blocks[b].border = blocks[b].phase = 0;
         memset(blocks[b].near, -1, sizeof blocks[b].near);
     }
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->thread_count)
-    for (size_t b = 0; b < grid->block_count; b++)
+    for (size_t b = 0; b < s->origin_count; b++)
         for (int neighbor = 0; neighbor < FIRN_NEIGHBORS; neighbor++)
             if (firn_group_size(&s->moves[b], neighbor) > 0) {
                 firn_coord to = firn_block_neighbor(firn_grid_blocks(grid)[b].coord, neighbor);
@@ -94,20 +95,29 @@ static uint64_t loose_item(const firn_sorting *s, uint64_t key, size_t p)
     return (uint64_t)firn_block_map_find(&s->grid->map, key) << 32 | (uint64_t)p;
 }
 
+// Present block number i in the order of keys, which is that of ranks.
+static size_t origin_at(const firn_sorting *s, size_t i)
+{
+    size_t own = s->grid->block_count, lower = s->lower_count;
+    return i < lower ? own + i : i < lower + own ? i - lower : i;
+}
+
 // Particles that do not come from a block next to their new one, in the order of the new blocks.
 static firn_result gather_loose(firn_sorting *s, firn_error *error)
 {
     const uint32_t *order = s->order;
     size_t far = 0, most = count_new(s), count = 0;
-    for (size_t b = 0; b < s->grid->block_count; b++)
+    for (size_t b = 0; b < s->origin_count; b++)
         far += firn_group_size(&s->moves[b], FIRN_MOVE_FAR);
     FIRN_TRY(firn_array_claim(s->grid->budget, &s->grid->scratch, 2 * (far + most) + 1,
                               sizeof(uint64_t), error));
     uint64_t *items = s->grid->scratch.data;
-    for (size_t b = 0; far > 0 && b < s->grid->block_count; b++)
+    for (size_t k = 0; far > 0 && k < s->origin_count; k++) {
+        size_t b = origin_at(s, k);
         for (uint32_t i = s->moves[b].begin[FIRN_MOVE_FAR];
              i < s->moves[b].begin[FIRN_MOVE_FAR + 1]; i++)
             items[count++] = loose_item(s, firn_sort_far_key(s, b, order[i]), order[i]);
+    }
     const uint64_t dropped = (uint64_t)s->block_count << 32;
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t i = 0; i < most; i++)
@@ -280,7 +290,7 @@ static void order_block(const firn_sorting *s, size_t b)
 
 static void wrap_positions(const firn_sorting *s)
 {
-    size_t count = s->particles->count;
+    size_t count = firn_sort_count(s);
     for (int axis = 0; axis < 3; axis++) {
         float *u = firn_channel_of(s->particles, FIRN_U + axis);
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
@@ -308,12 +318,27 @@ static firn_result lease_final(firn_sorting *s, size_t count, firn_error *error)
     return FIRN_OK;
 }
 
+// Particles have come from other ranks.
+static firn_result grow_final(firn_sorting *s, size_t count, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    if (firn_grid_has(grid, FIRN_NODE_NEXT)) {
+        FIRN_TRY(firn_array_claim(grid->budget, &s->next, count, sizeof(uint32_t), error));
+        s->final = s->next.data;
+        return FIRN_OK;
+    }
+    firn_scratch_release(&grid->words[FIRN_WORD_FINAL], holder);
+    return lease_final(s, count, error);
+}
+
 static firn_result lease_scratch(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_scratch *word = &grid->words[FIRN_WORD_ORDER];
     size_t count = s->particles->count + FIRN_PADDING;
     FIRN_TRY(lease_final(s, count, error));
+    if (grid->owners != NULL)
+        return firn_sort_claim(s, s->particles->count, error);
     FIRN_TRY(firn_scratch_reserve(grid->budget, word, count, sizeof(uint32_t), error));
     s->order = firn_scratch_lease(word, holder, count, sizeof(uint32_t));
     s->codes = (uint32_t *)firn_particles_lease_spare(s->particles, holder);
@@ -378,8 +403,8 @@ static firn_result reserve_fields(firn_sorting *s, firn_error *error)
     return FIRN_OK;
 }
 
-// Everything that may fail, in scratch memory and new blocks.
-static firn_result prepare(firn_sorting *s, firn_error *error)
+// Where the particles of the present blocks go.
+static firn_result group_blocks(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
@@ -394,12 +419,29 @@ static firn_result prepare(firn_sorting *s, firn_error *error)
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t i = 0; i < fresh; i++)
         s->codes[s->sorted_count + i] = firn_sort_new_code(s, s->sorted_count + i);
+    s->origin_count = grid->block_count;
+    return FIRN_OK;
+}
+
+// The new blocks and the order of their particles.
+static firn_result order_blocks(firn_sorting *s, firn_error *error)
+{
+    if (s->arrival_count > 0)
+        FIRN_TRY(grow_final(s, firn_sort_count(s) + FIRN_PADDING, error));
     FIRN_TRY(make_blocks(s, error));
     FIRN_TRY(gather_loose(s, error));
     place_blocks(s);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
     for (size_t b = 0; b < s->block_count; b++)
         order_block(s, b);
+    return FIRN_OK;
+}
+
+// The nodes of the new blocks.
+static firn_result claim_nodes(firn_sorting *s, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_budget *budget = grid->budget;
     FIRN_TRY(firn_grid_find_nodes(grid, s->blocks.data, s->block_count, s->thread_count, error));
     FIRN_TRY(
         firn_array_reserve(budget, &grid->node_coord, grid->map.count, sizeof(firn_coord), error));
@@ -408,6 +450,30 @@ static firn_result prepare(firn_sorting *s, firn_error *error)
     FIRN_TRY(
         firn_array_claim(budget, &grid->scratch, 2 * s->block_count + 1, sizeof(uint64_t), error));
     return reserve_fields(s, error);
+}
+
+// Everything that may fail, in scratch memory and new blocks.
+static firn_result prepare(firn_sorting *s, firn_error *error)
+{
+    FIRN_TRY(group_blocks(s, error));
+    FIRN_TRY(order_blocks(s, error));
+    return claim_nodes(s, error);
+}
+
+// The same together with other ranks, who must not wait for one that failed.
+static firn_result prepare_shared(firn_sorting *s, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_owners *owners = grid->owners;
+    FIRN_TRY(firn_owners_cut(owners, grid, s->new_keys, count_new(s), s->thread_count, error));
+    FIRN_TRY(firn_sort_migrate(s, group_blocks(s, error), error));
+    firn_result result = order_blocks(s, error);
+    FIRN_TRY(firn_ghosts_gather(owners, s->blocks.data, s->block_count, result, error));
+    result = claim_nodes(s, error);
+    if (result == FIRN_OK)
+        result =
+            firn_halo_link(owners, grid, s->blocks.data, s->block_count, s->thread_count, error);
+    return firn_owners_agree(owners, result, error);
 }
 
 firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const firn_bounds *bounds,
@@ -425,7 +491,7 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
         .u = {firn_channel_of(particles, FIRN_U), firn_channel_of(particles, FIRN_U + 1),
               firn_channel_of(particles, FIRN_U + 2)},
     };
-    firn_result result = prepare(&s, error);
+    firn_result result = grid->owners == NULL ? prepare(&s, error) : prepare_shared(&s, error);
     if (result == FIRN_OK)
         commit(&s);
     else

@@ -123,7 +123,8 @@ uint32_t firn_sort_new_code(const firn_sorting *s, size_t p)
 bool firn_sort_keeps_new(const firn_sorting *s, size_t i)
 {
     firn_coord coord = firn_block_coord(s->new_keys[i]);
-    return in_range(coord) && particle_in_bounds(s, coord, s->sorted_count + i);
+    return in_range(coord) && particle_in_bounds(s, coord, s->sorted_count + i) &&
+           (s->grid->owners == NULL || firn_owners_own(s->grid->owners, s->new_keys[i]));
 }
 
 uint64_t firn_sort_far_key(const firn_sorting *s, size_t b, size_t p)

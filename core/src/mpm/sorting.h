@@ -3,6 +3,7 @@
 #define FIRN_SORTING_H
 
 #include "grid.h"
+#include "owners.h"
 
 #include <math.h>
 
@@ -38,7 +39,16 @@ typedef struct firn_sorting {
     size_t loose_count;
     firn_array blocks; // the new ones
     size_t block_count;
+    // Behind the present blocks stand those of other ranks that particles come from, and behind the
+    // new particles these; migrate.c.
+    size_t origin_count, lower_count; // present blocks in all; those of lower ranks
+    size_t arrival_count;
 } firn_sorting;
+
+static inline size_t firn_sort_count(const firn_sorting *s)
+{
+    return s->particles->count + s->arrival_count;
+}
 
 static inline uint32_t firn_group_size(const firn_moves *moves, int group)
 {
@@ -64,6 +74,13 @@ static inline int firn_sort_model(uint32_t code)
 
 /// Whole blocks below a position in cells. The inner floor keeps a tiny negative number below zero.
 static inline float firn_blocks_below(float u) { return floorf(0.25f * floorf(u)); }
+
+/// migrate.c: memory for codes and order that can grow while particles come, where there are other
+/// ranks; what is there stays.
+firn_result firn_sort_claim(firn_sorting *s, size_t count, firn_error *error);
+/// Sends the particles whose new block belongs to another rank there, and puts those
+/// that come from others in their places. Collective; result is what has come of the sort so far.
+firn_result firn_sort_migrate(firn_sorting *s, firn_result result, firn_error *error);
 
 /// Finds the codes of a present block's particles and groups them in the order.
 void firn_sort_group_block(const firn_sorting *s, size_t b);

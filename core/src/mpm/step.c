@@ -68,7 +68,7 @@ static firn_result emit(firn_schedule *s, firn_error *error)
     firn_source *sources = sim->emission.sources.data;
     for (int i = 0; i < sim->emission.source_count; i++)
         if (sources[i].alive)
-            FIRN_TRY(firn_sim_emit(sim, &sources[i], error));
+            FIRN_TRY(firn_sim_emit(sim, &sources[i], FIRN_OK, error));
     count_time(s, FIRN_STAGE_EMIT);
     return FIRN_OK;
 }
@@ -77,12 +77,14 @@ static firn_result emit(firn_schedule *s, firn_error *error)
 static firn_result arrange(firn_schedule *s, firn_error *error)
 {
     firn_sim *sim = s->sim;
-    bool sorting = firn_order_is_due(sim);
+    bool sorting = firn_order_is_due(&sim->order, &sim->foresight);
     if (sorting)
         FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
                                            : firn_sim_sort(sim, error));
-    FIRN_TRY(firn_sim_reserve(sim, error));
-    if (sim->volumes_missing && sim->particles.count > 0) {
+    firn_result result = firn_sim_reserve(sim, error);
+    // Only blocks that are new need memory.
+    FIRN_TRY(sorting ? firn_owners_agree(&sim->owners, result, error) : result);
+    if (sim->volumes_missing && firn_sim_count(sim) > 0) {
         firn_transfer_find_volumes(sim);
         sim->volumes_missing = false;
         sorting = true;
@@ -105,6 +107,18 @@ static firn_result check_speed(const firn_sim *sim, firn_error *error)
                      "speed limit of %g m/s; use smaller steps (dt_max, wave_cfl) or softer snow",
                      sim->time, sqrt((double)sim->foresight.extremes.speed2),
                      (double)sim->def.speed_limit);
+}
+
+// Lists of contact claim memory wherever colliders are.
+static firn_result agree_on_lists(firn_sim *sim, firn_result result, firn_error *error)
+{
+    bool needed = sim->contact.account_count > 0;
+    return needed ? firn_owners_agree(&sim->owners, result, error) : result;
+}
+
+static firn_result find_colliders(firn_schedule *s, float dt, firn_error *error)
+{
+    return agree_on_lists(s->sim, firn_clearance_prepare(s->sim, dt, error), error);
 }
 
 static void to_grid(firn_schedule *s, float dt)
@@ -175,8 +189,9 @@ static void fill_stats(const firn_schedule *s, double dt, int rejected)
     stats->substep = sim->substep;
     stats->rejected = rejected;
     stats->max_speed = sqrt((double)sim->foresight.extremes.speed2);
-    stats->particles = sim->particles.count;
-    stats->blocks = sim->grid.node_block_count;
+    stats->particles = firn_sim_count(sim);
+    stats->blocks = firn_owners_shared(&sim->owners) ? sim->owners.node_block_count
+                                                     : sim->grid.node_block_count;
     stats->bytes = sim->budget.used;
     stats->asleep = sim->rest.asleep_count;
 }
@@ -198,15 +213,16 @@ firn_result firn_substep(firn_schedule *s, firn_error *error)
     int rejected = 0;
     for (;; rejected++) {
         firn_forces_prepare(&sim->forces, sim->time, (float)dt);
-        FIRN_TRY(firn_clearance_prepare(sim, (float)dt, error)); // where the colliders are
-        to_grid(s, (float)dt);                                   // 1: mass, momentum; 3: stress
-        nodes = update(s, (float)dt);                            // 4: velocities; 5: node contact
-        bool solved = solve(s, (float)dt, &nodes);               // 6: semi-implicit step
+        FIRN_TRY(find_colliders(s, (float)dt, error)); // where the colliders are
+        to_grid(s, (float)dt);                         // 1: mass, momentum; 3: stress
+        nodes = update(s, (float)dt);                  // 4: velocities; 5: node contact
+        bool solved = solve(s, (float)dt, &nodes);     // 6: semi-implicit step
         if (solved && is_sane(s, (float)dt, nodes))
             break;
         FIRN_TRY(firn_schedule_halve(s, &dt, error));
     }
-    FIRN_TRY(firn_contact_find_particles(sim, (float)dt, nodes, error));
+    firn_result found = firn_contact_find_particles(sim, (float)dt, nodes, error);
+    FIRN_TRY(agree_on_lists(sim, found, error));
     // 7: F and J_P; 8: velocities; 9: particle contact; 10: positions. Then, if the next substep
     // can be foreseen, its 1 and 3.
     to_particles(s, dt, firn_schedule_next_dt(s, dt));

@@ -109,7 +109,7 @@ bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_segment *segment
     const firn_block *block = segment->block;
     size_t b = (size_t)(block - firn_grid_blocks(pass->grid));
     size_t s = FIRN_MODEL_COUNT * b + (size_t)segment->model;
-    float *clearance = &pass->group_clearance[first / FIRN_LANES + s];
+    float *clearance = &pass->group_clearance[(first + block->phase) / FIRN_LANES + s];
     float travel = 1.001f * pass->dt * speed + pass->surface_travel;
     if (*clearance > travel) {
         *clearance -= travel;

@@ -56,36 +56,56 @@ static void clear_target(firn_sim *sim, const firn_pass *pass)
         clear_field(sim, pass->old);
 }
 
-static void add_sums(firn_sim *sim)
+/// Sums over all particles at the start of a substep.
+typedef struct totals {
+    double mass;                        // kg
+    double kinetic, elastic, potential; // J
+    double jp, jp_min, packing;
+} totals;
+
+// Adds the blocks of this rank, one after the other.
+static void add_blocks(void *state, void *context)
 {
+    totals *t = state;
+    const firn_sim *sim = context;
     const firn_block_sums *sums = sim->measures.sums.data;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid), jp = 0.0;
-    double packing = 0.0, least = (double)FIRN_NO_JP;
-    firn_step_stats *stats = &sim->stats;
+    double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
     firn_vec3 gravity = sim->def.gravity;
     if (sim->forces.acting_count > 0)
         gravity = firn_add(gravity, firn_forces_constant(&sim->forces));
-    stats->kinetic = stats->elastic = stats->potential = 0.0;
-    stats->mean_jp = stats->min_jp = 1.0;
-    if (sim->particles.count == 0)
-        return;
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         const firn_block_sums *s = &sums[b];
         firn_coord c = blocks[b].coord;
-        stats->kinetic += s->kinetic;
-        stats->elastic += s->elastic;
-        stats->potential -= (double)gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
-                            (double)gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
-                            (double)gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
-        jp += s->jp;
-        packing += s->packing;
-        if (s->jp_min < least)
-            least = s->jp_min;
+        t->mass += s->mass;
+        t->kinetic += s->kinetic;
+        t->elastic += s->elastic;
+        t->potential -= (double)gravity.x * h * (s->moment[0] + s->mass * (4.0 * c.x + shift)) +
+                        (double)gravity.y * h * (s->moment[1] + s->mass * (4.0 * c.y + shift)) +
+                        (double)gravity.z * h * (s->moment[2] + s->mass * (4.0 * c.z + shift));
+        t->jp += s->jp;
+        t->packing += s->packing;
+        if (s->jp_min < t->jp_min)
+            t->jp_min = s->jp_min;
     }
-    if (packing > 0.0) {
-        stats->mean_jp = jp / packing;
-        stats->min_jp = least;
+}
+
+static void add_sums(firn_sim *sim)
+{
+    firn_step_stats *stats = &sim->stats;
+    stats->kinetic = stats->elastic = stats->potential = 0.0;
+    stats->mean_jp = stats->min_jp = 1.0;
+    if (firn_sim_count(sim) == 0)
+        return;
+    totals t = {.jp_min = (double)FIRN_NO_JP};
+    firn_owners_fold(&sim->owners, &t, sizeof t, add_blocks, sim);
+    sim->measures.mass = t.mass;
+    stats->kinetic = t.kinetic;
+    stats->elastic = t.elastic;
+    stats->potential = t.potential;
+    if (t.packing > 0.0) {
+        stats->mean_jp = t.jp / t.packing;
+        stats->min_jp = t.jp_min;
     }
 }
 
@@ -106,10 +126,23 @@ static void block_to_grid(const void *user, size_t b, size_t following)
         s->sim->kernels->to_grid(s->pass, &blocks[b], &blocks[following], &s->sums[b]);
 }
 
-// Runs a stage over all blocks, those that share nodes in the order of their colors.
-static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s)
+// Runs a stage over all blocks, those that share nodes in the order of their colors. It adds to a
+// field, or to two.
+static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s,
+                      const firn_node_field *fields, int field_count)
 {
+    firn_halo_begin(&sim->owners, fields, field_count);
     firn_sequence_run(&sim->sequence, &sim->grid, sim->thread_count, (firn_sequence_work){run, s});
+    firn_halo_end(&sim->owners, &sim->grid, sim->thread_count);
+}
+
+// Runs a stage that adds what the particles have to the fields of a pass.
+static void run_transfer(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s,
+                         const firn_pass *target)
+{
+    const firn_node_field fields[2] = {target->velocity, target->old};
+    clear_target(sim, target);
+    run_stage(sim, run, s, fields, target->scheme == FIRN_SCHEME_APIC ? 1 : 2);
 }
 
 void firn_transfer_to_grid(firn_sim *sim, float dt)
@@ -117,16 +150,15 @@ void firn_transfer_to_grid(firn_sim *sim, float dt)
     firn_transfer_recover(sim);
     firn_pass pass = firn_sim_pass(sim, dt);
     stage s = {.sim = sim, .pass = &pass, .sums = sim->measures.sums.data};
-    clear_target(sim, &pass);
     firn_foresight_void(&sim->foresight);
-    run_stage(sim, block_to_grid, &s);
+    run_transfer(sim, block_to_grid, &s, &pass);
     add_sums(sim);
 }
 
-static void add_limits(firn_sim *sim)
+static void measure_all(firn_sim *sim)
 {
-    firn_foresight_measure(&sim->foresight, sim->measures.limits.data, sim->grid.block_count,
-                           sim->grid.cell_size);
+    firn_foresight_measure(&sim->foresight, &sim->owners, sim->measures.limits.data,
+                           sim->grid.block_count, sim->grid.cell_size);
 }
 
 void firn_transfer_to_particles(firn_sim *sim, float dt)
@@ -143,7 +175,7 @@ void firn_transfer_to_particles(firn_sim *sim, float dt)
             sim->kernels->to_particles(&pass, &blocks[b], &blocks[b + 1 < count ? b + 1 : b],
                                        &limits[b]);
     *sim->affine = FIRN_AFFINE_THERE;
-    add_limits(sim);
+    measure_all(sim);
 }
 
 static void block_cycle(const void *user, size_t b, size_t following)
@@ -157,13 +189,13 @@ static void block_cycle(const void *user, size_t b, size_t following)
 
 void firn_transfer_cycle(firn_sim *sim, double dt, double next_dt)
 {
+    FIRN_ASSERT(firn_grid_has(&sim->grid, FIRN_NODE_NEXT)); // explicit
     firn_pass pass = firn_sim_pass(sim, (float)dt), next = firn_sim_pass(sim, (float)next_dt);
     next.velocity = FIRN_NODE_NEXT;
     next.old = FIRN_NODE_NEXT_OLD;
     stage s = {sim, &pass, &next, sim->measures.sums.data, sim->measures.limits.data, NULL};
-    clear_target(sim, &next);
-    run_stage(sim, block_cycle, &s);
-    add_limits(sim);
+    run_transfer(sim, block_cycle, &s, &next);
+    measure_all(sim);
     firn_foresight_fill(&sim->foresight, next_dt);
     *sim->affine = firn_sim_is_apic(sim) ? FIRN_AFFINE_IN_NODE_VELOCITY : FIRN_AFFINE_THERE;
 }
@@ -206,7 +238,7 @@ void firn_transfer_measure(firn_sim *sim)
 #pragma omp parallel for schedule(guided, 4) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         sim->kernels->measure(&pass, &blocks[b], &limits[b]);
-    add_limits(sim);
+    measure_all(sim);
 }
 
 static void for_blocks(firn_sim *sim, const firn_pass *pass,
@@ -240,7 +272,7 @@ static void scatter(firn_sim *sim, const firn_pass *pass,
 {
     stage s = {.sim = sim, .pass = pass, .scatter = kernel};
     clear_field(sim, pass->output);
-    run_stage(sim, block_scatter, &s);
+    run_stage(sim, block_scatter, &s, &pass->output, 1);
 }
 
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
@@ -255,6 +287,7 @@ void firn_transfer_prepare_hessian(firn_sim *sim, float dt)
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
                                  firn_node_field output)
 {
+    FIRN_ASSERT(sim->solve.cache[0] != NULL); // leased by firn_transfer_prepare_hessian
     firn_pass pass = firn_sim_pass(sim, dt);
     pass.input = input;
     pass.output = output;
