@@ -36,6 +36,7 @@ static firn_result count_seeds(const firn_source_def *source, double cell, doubl
     copy.start = 0.0;
     copy.end = 0.0;
     copy.material = (firn_material_id){0, 0};
+    copy.value_count = 0;
     size_t count = 0;
     // Fine enough when there are some thousands of them; too coarse when there is none.
     for (double size = 16.0 * cell; count < 5000 && size >= cell; size *= 0.5) {

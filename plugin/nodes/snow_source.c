@@ -2,6 +2,7 @@
 
 #include "point_file.h"
 #include "shape_file.h"
+#include "source_channels.h"
 
 #include "firn/source.h"
 
@@ -11,6 +12,7 @@ typedef struct settings {
     int region;
     char file[FIRN_TEXT_SIZE];
     char object[FIRN_TEXT_SIZE];
+    char channels[FIRN_TEXT_SIZE];
     firn_source_def def;
     firn_vdb_mesh_def mesh;
     firn_vdb_shape_def shape;
@@ -23,7 +25,8 @@ typedef struct state {
     firn_material_def material;
     bool made; // but for what has keys
     firn_vdb_shape *shape;
-    float *position, *velocity, *mass, *jp;
+    float *position;
+    firn_source_channels channels;
 } state;
 
 static const firn_node_rows rows[] = {
@@ -45,6 +48,10 @@ static const firn_param params[] = {
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
      "Which part of the file: a pattern of Alembic paths, or the name of a grid; empty takes all",
      .visible_when = "region==mesh|level_set|points"},
+    {FIRN_PARAM(settings, channels), FIRN_STRING, {0}, 0, 0, "",
+     "What the particles carry beside what they need, with spaces between: temperature=268, "
+     "temperature=268~2 with lumps of 2 K, Cd=0.9,0.95,1; dirt:1=0.5 or tint:3=1,0,0 for channels "
+     "of your own; a name alone takes the values of points, or the default"},
 };
 // clang-format on
 
@@ -61,7 +68,8 @@ static firn_result check(const void *memory, firn_error *error)
     const settings *s = memory;
     if (s->region >= REGION_MESH && s->file[0] == '\0')
         return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name what to fill");
-    return FIRN_OK;
+    firn_source_channels channels = {0};
+    return firn_source_channels_read(s->channels, &channels, error);
 }
 
 static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
@@ -77,9 +85,7 @@ static void release(void *memory)
     state *own = memory;
     firn_vdb_shape_destroy(own->shape);
     firn_free(own->position);
-    firn_free(own->velocity);
-    firn_free(own->mass);
-    firn_free(own->jp);
+    firn_source_channels_free(&own->channels);
 }
 
 static firn_result load_shape(const firn_cook *cook, const char *path, firn_error *error)
@@ -106,16 +112,11 @@ static firn_result load_shape(const firn_cook *cook, const char *path, firn_erro
 static firn_result take_points(state *own, const firn_points *points, firn_error *error)
 {
     FIRN_TRY(firn_points_floats(points, "P", 3, &own->position, error));
-    FIRN_TRY(firn_points_floats(points, "v", 3, &own->velocity, error));
-    FIRN_TRY(firn_points_floats(points, "mass", 1, &own->mass, error));
-    FIRN_TRY(firn_points_floats(points, "Jp", 1, &own->jp, error));
+    FIRN_TRY(firn_source_channels_take(&own->channels, points, error));
     firn_source_def *def = &own->data.def;
     def->region = FIRN_REGION_POINTS;
     def->point_count = points->count;
     def->points = (const firn_vec3 *)(const void *)own->position;
-    def->point_velocity = (const firn_vec3 *)(const void *)own->velocity;
-    def->point_mass = own->mass;
-    def->point_jp = own->jp;
     return FIRN_OK;
 }
 
@@ -168,6 +169,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
         return moves ? follow_keys(cook, error) : FIRN_OK;
     own->data.def = s->def;
     own->data.def.region = s->region == REGION_BOX ? FIRN_REGION_BOX : FIRN_REGION_SPHERE;
+    firn_source_channels_free(&own->channels);
+    FIRN_TRY(firn_source_channels_read(s->channels, &own->channels, error));
     if (s->region >= REGION_MESH) {
         char path[FIRN_PATH_SIZE];
         FIRN_TRY(firn_path_of_frame(s->file, cook->start_frame, path, sizeof path, error));
@@ -183,6 +186,10 @@ static firn_result cook(firn_cook *cook, firn_error *error)
             FIRN_TRY(load_shape(cook, path, error));
         }
     }
+    own->data.def.values = own->channels.values;
+    own->data.def.value_count = own->channels.value_count;
+    own->data.channels = own->channels.asked.row;
+    own->data.channel_count = own->channels.asked.count;
     own->made = true;
     return moves ? follow_keys(cook, error) : FIRN_OK;
 }
@@ -214,4 +221,5 @@ const firn_node_type firn_node_snow_source = {
     .state_size = sizeof(state),
     .cook = cook,
     .release = release,
+    .later = "channels",
 };

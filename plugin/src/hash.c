@@ -103,6 +103,16 @@ static uint64_t add_param(const firn_node *node, const firn_param *param, uint64
     return firn_hash64(value->keys, value->key_count * sizeof *value->keys, hash);
 }
 
+// Parameters that a node type got later count when somebody uses them: caches from before stay
+// valid.
+static bool counts(const firn_node *node, const firn_param *param)
+{
+    const firn_node_type *type = node->type->node;
+    if (firn_list_has(type->neutral, param->name))
+        return false;
+    return !firn_list_has(type->later, param->name) || firn_node_value(node, param) != NULL;
+}
+
 static uint64_t hash_node(firn_node *node)
 {
     const firn_shot *shot = &node->graph->shot;
@@ -117,7 +127,7 @@ static uint64_t hash_node(firn_node *node)
         hash = add_text(hash, error.message);
     firn_param_table table = node->type->info.params;
     for (size_t i = 0; i < table.count; i++)
-        if (!firn_list_has(type->neutral, table.params[i].name))
+        if (counts(node, &table.params[i]))
             hash = add_param(node, &table.params[i], hash);
     for (size_t s = 0; s < node->type->info.input_count; s++) {
         hash = add_text(hash, node->type->info.inputs[s].name);

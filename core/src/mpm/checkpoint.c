@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CHECKPOINT_VERSION = 3,
+    CHECKPOINT_VERSION = 4,
     CHUNK = 1 << 18, // bytes that a thread takes at a time
     CHUNKS = 64,     // that are hashed at a time
 };
@@ -25,10 +25,11 @@ typedef struct checkpoint_header {
     char magic[8];
     uint32_t version;
     uint32_t header_size;
-    uint64_t total_size; // bytes of the whole checkpoint
-    uint64_t layout;     // hash of the channel layout
-    uint64_t checksum;   // of everything else
-    char program[16];    // version of Firn
+    uint64_t total_size;    // bytes of the whole checkpoint
+    uint64_t checksum;      // of everything else
+    uint32_t channel_count; // firn_saved_channel of each follow the header
+    uint32_t unused;
+    char program[16]; // version of Firn
     // What the simulation must share.
     float cell_size;
     int32_t kernel, transfer, integrator;
@@ -56,26 +57,25 @@ typedef struct saved_source {
     int32_t started, alive;
 } saved_source;
 
-static uint64_t layout_hash(const firn_sim *sim)
+/// The channels of the particles, as they stand behind the header.
+typedef struct channel_list {
+    firn_saved_channel row[FIRN_ROW_LIMIT];
+    size_t count;
+} channel_list;
+
+static channel_list list_channels(const firn_sim *sim)
 {
-    const uint64_t layout[] = {(uint64_t)sim->particles.channel_count,
-                               FIRN_U,
-                               FIRN_V,
-                               FIRN_F,
-                               FIRN_JP,
-                               FIRN_MASS,
-                               FIRN_VOLUME,
-                               FIRN_STIFFNESS,
-                               FIRN_ID,
-                               FIRN_C,
-                               sizeof(saved_block),
-                               sizeof(saved_source)};
-    return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION);
+    channel_list list;
+    list.count = (size_t)firn_channel_set_save(&sim->particles.channels, list.row);
+    return list;
 }
 
-static uint64_t body_size(const checkpoint_header *h, int channel_count)
+static size_t list_size(const channel_list *list) { return list->count * sizeof *list->row; }
+
+static uint64_t body_size(const checkpoint_header *h, int column_count)
 {
-    return h->count * ((uint64_t)channel_count * 4 + 1) + (h->count - h->sorted_count) * 8 +
+    return h->channel_count * (uint64_t)sizeof(firn_saved_channel) +
+           h->count * ((uint64_t)column_count * 4 + 1) + (h->count - h->sorted_count) * 8 +
            h->block_count * sizeof(saved_block) + (uint64_t)h->source_count * sizeof(saved_source);
 }
 
@@ -87,7 +87,7 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.version = CHECKPOINT_VERSION;
     h.header_size = sizeof h;
     memcpy(h.program, FIRN_VERSION, sizeof FIRN_VERSION);
-    h.layout = layout_hash(sim);
+    h.channel_count = (uint32_t)list_channels(sim).count;
     h.cell_size = sim->def.cell_size;
     h.kernel = sim->def.kernel;
     h.transfer = sim->def.transfer;
@@ -212,6 +212,8 @@ static checkpoint_header make_checked_header(const firn_sim *sim)
 {
     checkpoint_header h = make_header(sim);
     destination d = {.hash = header_checksum(h), .thread_count = sim->thread_count};
+    channel_list list = list_channels(sim);
+    hash_sink(&d, list.row, list_size(&list));
     write_body(sim, hash_sink, &d);
     h.checksum = d.hash;
     return h;
@@ -222,7 +224,9 @@ firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *err
     firn_file_writer *file = NULL;
     FIRN_TRY(firn_file_create(path, &file, error));
     checkpoint_header header = make_checked_header(sim);
+    channel_list list = list_channels(sim);
     firn_file_write(file, &header, sizeof header);
+    firn_file_write(file, list.row, list_size(&list));
     write_body(sim, file_sink, &(destination){.file = file});
     return firn_file_commit(file, error);
 }
@@ -236,7 +240,9 @@ firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a checkpoint of %.1f MB",
                          1e-6 * (double)header.total_size);
     destination d = {.at = *bytes, .thread_count = sim->thread_count};
+    channel_list list = list_channels(sim);
     memory_sink(&d, &header, sizeof header);
+    memory_sink(&d, list.row, list_size(&list));
     write_body(sim, memory_sink, &d);
     *size = header.total_size;
     return FIRN_OK;
@@ -257,8 +263,8 @@ static const void *take(cursor *c, size_t size)
     return here;
 }
 
-static firn_result check_header(const firn_sim *sim, const checkpoint_header *h, size_t size,
-                                const char *name, firn_error *error)
+static firn_result check_header(const firn_sim *sim, const checkpoint_header *h, const char *name,
+                                firn_error *error)
 {
     if (memcmp(h->magic, checkpoint_magic, sizeof h->magic) != 0)
         return firn_fail(error, FIRN_ERR_FORMAT, "%s is not a checkpoint of Firn", name);
@@ -281,8 +287,12 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
                          "has %d and %d; add them before loading",
                          name, h->material_count, h->source_count, sim->materials.count,
                          sim->emission.source_count);
-    if (h->layout != layout_hash(sim))
-        return firn_fail(error, FIRN_ERR_FORMAT, "%s has another layout of particles", name);
+    return FIRN_OK;
+}
+
+static firn_result check_sizes(const firn_sim *sim, const checkpoint_header *h, size_t size,
+                               const char *name, firn_error *error)
+{
     bool sizes = h->count <= FIRN_PARTICLE_LIMIT && h->sorted_count <= h->count &&
                  h->block_count <= h->sorted_count && h->total_size == size &&
                  h->total_size == sizeof *h + body_size(h, sim->particles.channel_count);
@@ -296,8 +306,9 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
 // Goes through the pieces as write_body has written them.
 static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h, cursor c)
 {
-    uint64_t hash = header_checksum(*h);
     int threads = sim->thread_count;
+    size_t list = h->channel_count * sizeof(firn_saved_channel);
+    uint64_t hash = hash_piece(take(&c, list), list, header_checksum(*h), threads);
     for (int i = 0; i < sim->particles.channel_count; i++)
         hash = hash_piece(take(&c, h->count * 4), h->count * 4, hash, threads);
     hash = hash_piece(take(&c, h->count), h->count, hash, threads);
@@ -359,6 +370,7 @@ static firn_result check_sources(const firn_sim *sim, const checkpoint_header *h
 
 static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
 {
+    (void)take(&c, h->channel_count * sizeof(firn_saved_channel));
     firn_particles *p = &sim->particles;
     for (int i = 0; i < p->channel_count; i++)
         copy_piece(firn_channel_of(p, i), take(&c, h->count * 4), h->count * 4, sim->thread_count);
@@ -399,6 +411,19 @@ static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
     sim->colliders.prepared = false;
 }
 
+// What the particles carry must be what these carry, before sizes can mean anything.
+static firn_result check_channels(const firn_sim *sim, const checkpoint_header *h, cursor c,
+                                  firn_error *error)
+{
+    channel_list list = {.count = h->channel_count};
+    const void *rows = list.count <= FIRN_ROW_LIMIT ? take(&c, list_size(&list)) : NULL;
+    if (rows == NULL)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: it names %zu channels", c.name,
+                         list.count);
+    memcpy(list.row, rows, list_size(&list));
+    return firn_channel_set_match(&sim->particles.channels, list.row, list.count, c.name, error);
+}
+
 static firn_result load(firn_sim *sim, cursor c, firn_error *error)
 {
     size_t size = (size_t)(c.end - c.at);
@@ -408,12 +433,15 @@ static firn_result load(firn_sim *sim, cursor c, firn_error *error)
         return firn_fail(error, FIRN_ERR_FORMAT, "%s is too short for a checkpoint: %zu bytes",
                          c.name, size);
     memcpy(&h, bytes, sizeof h);
-    FIRN_TRY(check_header(sim, &h, size, c.name, error));
+    FIRN_TRY(check_header(sim, &h, c.name, error));
+    FIRN_TRY(check_channels(sim, &h, c, error));
+    FIRN_TRY(check_sizes(sim, &h, size, c.name, error));
     if (checksum_of(sim, &h, c) != h.checksum)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: its checksum does not match; use an earlier checkpoint",
                          c.name);
-    const uint8_t *material = c.at + h.count * 4 * (uint64_t)sim->particles.channel_count;
+    const uint8_t *material = c.at + h.channel_count * sizeof(firn_saved_channel) +
+                              h.count * 4 * (uint64_t)sim->particles.channel_count;
     const unsigned char *blocks = material + h.count + (h.count - h.sorted_count) * 8;
     firn_array copy = {NULL, 0};
     FIRN_TRY(firn_array_claim(&sim->budget, &copy, h.block_count + 1, sizeof(saved_block), error));

@@ -95,6 +95,10 @@ typedef struct firn_node_type {
     /// left in it; after the last frame completes it. NULL, both: files are written in `cook`.
     firn_result (*begin)(firn_cook *cook, int *frames, firn_error *error);
     firn_result (*finish)(firn_cook *cook, firn_error *error);
+
+    /// Names of parameters that came after caches were made without them: while they are not set,
+    /// the hash is what it was. NULL: none.
+    const char *later;
 } firn_node_type;
 
 /// What a cook function works with.
