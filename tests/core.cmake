@@ -1,5 +1,5 @@
 # Laws of the discretization and robustness of the solver as a whole.
-foreach(part checkpoint cycle flight hessian implicit integrator particles retry clearance settings_range
+foreach(part channels checkpoint cycle flight hessian implicit integrator particles retry clearance settings_range
         sim sleep sort step transfer)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()

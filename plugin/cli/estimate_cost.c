@@ -1,5 +1,6 @@
 #include "estimate.h"
 
+#include "firn/channel.h"
 #include "firn/sim.h"
 
 #include <math.h>
@@ -258,12 +259,23 @@ firn_result firn_solver_measure(firn_graph *graph, const char *node, int frames,
 
 // --- Disk ----------------------------------------------------------------------------------------
 
-/// Bytes of an attribute in a file.
-static const struct {
-    const char *name;
-    double bytes;
-} attributes[] = {{"v", 12}, {"id", 8},      {"pscale", 4},   {"mass", 4},
-                  {"Jp", 4}, {"density", 4}, {"material", 4}, {"F", 36}};
+/// Bytes of a channel in a file, where whole numbers are wider than in memory.
+static double channel_bytes(const char *word)
+{
+    firn_channel channel;
+    if (firn_channel_parse(word, &channel, NULL) != FIRN_OK)
+        return 0.0;
+    return channel.components * (channel.type == FIRN_CHANNEL_UINT32 ? 8.0 : 4.0);
+}
+
+static double channels_bytes(const char *list)
+{
+    char word[FIRN_TEXT_SIZE];
+    double bytes = 0.0;
+    while (firn_channel_next(&list, word, sizeof word))
+        bytes += strcmp(word, "P") != 0 ? channel_bytes(word) : 0.0;
+    return bytes;
+}
 
 /// How much of that a format keeps: compression, positions of 16 bits in VDB points.
 static const struct {
@@ -300,14 +312,7 @@ static double particle_bytes(const firn_graph *graph, const char *node)
     char words[FIRN_TEXT_SIZE] = "", format[FIRN_TEXT_SIZE] = "";
     firn_graph_get_text(graph, node, "attributes", 0.0, words, sizeof words, NULL);
     firn_graph_get_text(graph, node, "format", 0.0, format, sizeof format, NULL);
-    double bytes = 12.0, share = 1.0;
-    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        for (size_t i = 0; i < FIRN_COUNT(attributes); i++)
-            if (strlen(attributes[i].name) == length && memcmp(attributes[i].name, at, length) == 0)
-                bytes += attributes[i].bytes;
-        at += length;
-    }
+    double bytes = 12.0 + channels_bytes(words), share = 1.0;
     for (size_t i = 0; i < FIRN_COUNT(shares); i++)
         share = strcmp(shares[i].format, format) == 0 ? shares[i].share : share;
     return bytes * share;
@@ -315,9 +320,11 @@ static double particle_bytes(const firn_graph *graph, const char *node)
 
 static double voxel_bytes(const firn_graph *graph, const char *writer, const char *raster)
 {
-    double channels = 1.0 + 3.0 * get_number(graph, raster, "velocity") +
-                      get_number(graph, raster, "compaction") +
-                      get_number(graph, raster, "surface");
+    char words[FIRN_TEXT_SIZE] = "";
+    firn_graph_get_text(graph, raster, "channels", 0.0, words, sizeof words, NULL);
+    double channels =
+        1.0 + channels_bytes(words) / 4.0 + 3.0 * get_number(graph, raster, "velocity") +
+        get_number(graph, raster, "compaction") + get_number(graph, raster, "surface");
     return channels * (get_number(graph, writer, "half") != 0.0 ? 2.0 : 4.0);
 }
 
