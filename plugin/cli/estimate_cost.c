@@ -186,6 +186,20 @@ static firn_result add_material(firn_graph *graph, const char *node, firn_sim *s
     return firn_sim_add_material(sim, data->material, &ball->material, error);
 }
 
+// The channels that any source asks for take memory in all particles.
+static firn_result add_channels(firn_graph *graph, const char *node, firn_sim *sim,
+                                firn_error *error)
+{
+    const firn_data *data = NULL;
+    const char *source;
+    for (size_t i = 0; (source = firn_graph_input(graph, node, "sources", i)) != NULL; i++) {
+        FIRN_TRY(firn_graph_cook(graph, source, firn_graph_shot(graph)->first, &data, error));
+        for (size_t k = 0; k < data->source->channel_count; k++)
+            FIRN_TRY(firn_sim_add_channel(sim, &data->source->channels[k], error));
+    }
+    return FIRN_OK;
+}
+
 // A solve multiplies once for its residual and then once in each iteration.
 static void price(firn_solver_cost *cost, trial *timed, double particles)
 {
@@ -209,6 +223,7 @@ static firn_result time_trial(firn_graph *graph, const char *node, firn_sim *sim
     ball = firn_source_def_sphere(firn_vec(0.0f, radius + h, 0.0f), radius);
     ball.velocity = firn_vec(0.0f, -speed, 0.0f);
     firn_collider_def floor_def = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+    FIRN_TRY(add_channels(graph, node, sim, error));
     FIRN_TRY(add_material(graph, node, sim, &ball, error));
     FIRN_TRY(firn_sim_add_source(sim, &ball, NULL, error));
     FIRN_TRY(firn_sim_add_collider(sim, &floor_def, NULL, error));
