@@ -55,7 +55,8 @@ OWN_HEADERS = {
 # Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
-    "core/include/firn/sim.h": {"channel", "material", "collider", "source", "field"},
+    "core/include/firn/sim.h": {"channel", "material", "collider", "exchange", "source", "field",
+                                "force"},
     "core/include/firn/firn.h": {"*"},
     "plugin/include/firn/data.h": {"channel", "collider", "field", "material", "points", "source"},
 }
@@ -67,10 +68,11 @@ ROOMS = {
     "space": {"base"},
     "particles": {"base"},
     "contact": {"base", "space"},
+    "forces": {"base", "space"},
     "seeding": {"base", "space", "particles"},
     "models": {"base", "particles"},
     "field": {"base", "space", "particles"},
-    "mpm": {"base", "space", "particles", "contact", "seeding", "models", "field"},
+    "mpm": {"base", "space", "particles", "contact", "forces", "seeding", "models", "field"},
 }
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "

@@ -37,7 +37,8 @@ static const firn_param params[] = {
      .visible_when = "surface==true"},
     {FIRN_PARAM(settings, channels), FIRN_STRING, .unit = "",
      .help = "Channels of the particles that also become volumes, with spaces between: stiffness "
-             "temperature Cd; dirt:1 or tint:3 for those of your own"},
+             "temperature Cd; dirt:1 or tint:3 for those of your own",
+     .added = true},
 };
 
 // The channels that are wanted beside density, velocity and compaction, which have parameters of
@@ -214,5 +215,4 @@ const firn_node_type firn_node_rasterize = {
     .state_size = sizeof(state),
     .cook = cook,
     .release = release,
-    .later = "channels",
 };

@@ -51,7 +51,7 @@ static const firn_param params[] = {
     {FIRN_PARAM(settings, channels), FIRN_STRING, {0}, 0, 0, "",
      "What the particles carry beside what they need, with spaces between: temperature=268, "
      "temperature=268~2 with lumps of 2 K, Cd=0.9,0.95,1; dirt:1=0.5 or tint:3=1,0,0 for channels "
-     "of your own; a name alone takes the values of points, or the default"},
+     "of your own; a name alone takes the values of points, or the default", .added = true},
 };
 // clang-format on
 
@@ -221,5 +221,4 @@ const firn_node_type firn_node_snow_source = {
     .state_size = sizeof(state),
     .cook = cook,
     .release = release,
-    .later = "channels",
 };

@@ -1,6 +1,7 @@
 #include "nodes.h"
 
 #include "channel_columns.h"
+#include "contact_stats.h"
 
 #include "firn/sim.h"
 
@@ -39,16 +40,14 @@ typedef struct state {
     void **copies;           // of what the simulation keeps in another form
     size_t capacity;         // particles that fit in each copy
     firn_particle_data data;
-    firn_stat stats[STAT_COUNT];
+    firn_stat *stats; // STAT_COUNT of the simulation, then those of each collider
 
     // Of the frame in progress.
     const firn_cook *cook;
     int64_t substeps_before; // -1: no substep yet
     double iterations, rejected, begun;
 
-    bool stopped; // in the middle of a frame
-    void *kept;   // the last finished frame, in case the next one is stopped
-    size_t kept_size;
+    bool stopped; // in the middle of a frame, without a way back to the one before
 } state;
 
 static const firn_node_rows rows[] = {{firn_sim_params, offsetof(settings, def)}};
@@ -86,6 +85,7 @@ static void release(void *memory)
     state *own = memory;
     firn_sim_destroy(own->sim);
     firn_free(own->colliders);
+    firn_contact_stats_destroy(own->stats);
     firn_free(own->sources);
     firn_free(own->materials);
     firn_free(own->keys);
@@ -93,7 +93,6 @@ static void release(void *memory)
         firn_free(own->copies[i]);
     firn_free(own->copies);
     firn_free(own->columns);
-    firn_free(own->kept);
 }
 
 // --- Building the simulation ---------------------------------------------------------------------
@@ -157,7 +156,7 @@ static firn_result add_colliders(const firn_cook *cook, firn_error *error)
         const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
         FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
     }
-    return FIRN_OK;
+    return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
 }
 
 // Simulated time is zero at the first frame.
@@ -278,11 +277,8 @@ static bool on_substep(const firn_step_stats *stats, void *user)
 static firn_result advance(firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
-    if (cook->keep) {
-        firn_free(own->kept);
-        own->kept = NULL;
-        FIRN_TRY(firn_sim_save_memory(own->sim, &own->kept, &own->kept_size, error));
-    }
+    if (cook->keep)
+        FIRN_TRY(firn_sim_mark(own->sim, error));
     FIRN_TRY(apply_keys(cook, error));
     for (size_t i = 0; i < own->collider_count; i++)
         FIRN_TRY(move_collider(cook, i, error));
@@ -290,9 +286,10 @@ static firn_result advance(firn_cook *cook, firn_error *error)
     double seconds = time_of(cook, cook->frame) - firn_sim_time(own->sim);
     firn_result result = firn_sim_step(own->sim, seconds, error);
     firn_sim_set_progress(own->sim, NULL, NULL);
-    own->stopped = result != FIRN_OK;
     if (result == FIRN_OK)
         own->frame = cook->frame;
+    // The state before the frame, from which it comes out the same, can be saved.
+    own->stopped = result != FIRN_OK && firn_sim_restore(own->sim, NULL) != FIRN_OK;
     return result;
 }
 
@@ -357,9 +354,12 @@ static firn_result publish(firn_cook *cook, firn_error *error)
         (firn_points){.count = count, .attributes = own->columns, .attribute_count = columns};
     own->data.cell_size = s->def.cell_size;
     collect_stats(own);
+    for (size_t i = 0; i < own->collider_count; i++)
+        FIRN_TRY(firn_contact_stats_fill(own->sim, own->colliders[i], i, own->stats + STAT_COUNT,
+                                         error));
     cook->output->particles = &own->data;
     cook->output->stats = own->stats;
-    cook->output->stat_count = STAT_COUNT;
+    cook->output->stat_count = STAT_COUNT + FIRN_CONTACT_STAT_COUNT * own->collider_count;
     return FIRN_OK;
 }
 
@@ -380,15 +380,9 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     if (own->sim == NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no simulation to save yet");
     *frame = own->frame;
-    if (!own->stopped)
-        return firn_sim_save(own->sim, path, error);
-    // In the middle of a frame: the state before it, from which the frame comes out the same.
-    if (own->kept == NULL)
+    if (own->stopped)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the frame before the stop was not kept");
-    firn_file_writer *file = NULL;
-    FIRN_TRY(firn_file_create(path, &file, error));
-    firn_file_write(file, own->kept, own->kept_size);
-    return firn_file_commit(file, error);
+    return firn_sim_save(own->sim, path, error);
 }
 
 static const firn_node_input inputs[] = {

@@ -19,7 +19,10 @@ typedef enum firn_column {
     FIRN_ID,        // uint32
     FIRN_C,         // 9: affine velocity, 1/s; with APIC only
     FIRN_KERNEL_COLUMNS = FIRN_C + 9,
-    FIRN_FROM = FIRN_C, // 3: position before the last move, while C itself is left out
+    // 3: position before the last move. It has the place of C while C itself is put off, from a
+    // cycle to firn_transfer_recover; firn_sim.affine tells which of the two is there. Whoever
+    // reads, sorts, saves or clears C has it recovered first.
+    FIRN_FROM = FIRN_C,
 } firn_column;
 
 enum {

@@ -23,7 +23,8 @@ typedef struct firn_particles {
     size_t count;
     int channel_count;            // columns in use: those of the channels
     float *at[FIRN_CHANNEL_MAX];  // where the columns are
-    float *spare;                 // room for one more
+    float *spare;                 // room for one more; see firn_particles_lease_spare
+    const char *spare_holder;     // NULL: free
     firn_array shared;            // the memory of all slots, or
     firn_array apart[FIRN_SLOTS]; // that of each
     size_t shared_size;           // particles that fit in a shared slot
@@ -49,6 +50,11 @@ firn_result firn_particles_add_channel(firn_particles *particles, const firn_cha
 /// Makes room for count particles in every array; channel_count is known. On failure what is there
 /// stays.
 firn_result firn_particles_reserve(firn_particles *particles, size_t count, firn_error *error);
+
+/// The spare slot, a word for each particle, as scratch memory of a holder until that releases it;
+/// particles neither move nor grow meanwhile. Who holds it already may ask again.
+float *firn_particles_lease_spare(firn_particles *particles, const char *holder);
+void firn_particles_release_spare(firn_particles *particles, const char *holder);
 
 /// Reorders all arrays: particle i becomes the one that was at order[i]; count becomes new_count.
 void firn_particles_permute(firn_particles *particles, const uint32_t *order, size_t new_count,

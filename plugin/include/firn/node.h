@@ -95,10 +95,6 @@ typedef struct firn_node_type {
     /// left in it; after the last frame completes it. NULL, both: files are written in `cook`.
     firn_result (*begin)(firn_cook *cook, int *frames, firn_error *error);
     firn_result (*finish)(firn_cook *cook, firn_error *error);
-
-    /// Names of parameters that came after caches were made without them: while they are not set,
-    /// the hash is what it was. NULL: none.
-    const char *later;
 } firn_node_type;
 
 /// What a cook function works with.
@@ -123,6 +119,9 @@ struct firn_cook {
 /// Links of an input slot and what came along one of them.
 size_t firn_cook_input_count(const firn_cook *cook, const char *slot);
 const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t index);
+
+/// The name of the node at the other end of a link.
+const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index);
 
 /// Passes a result on; a failure is then that of the node at the other end of a link.
 firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
