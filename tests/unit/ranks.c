@@ -226,6 +226,16 @@ static void expect_bits_of_one_on_all(const shot_def *shot)
     dismiss(one);
 }
 
+static void expect_bits_of_one_on(const shot_def *shot, int rank_count)
+{
+    cast *one = perform_alone(shot);
+    expect_bits_of(one, shot, rank_count);
+    dismiss(one);
+}
+
+// Few particles, so that blocks are many.
+static void thin_out(firn_source_def *source) { source->particles_per_cell = 3.0f; }
+
 // A box that turns and falls on a floor, with something elastic in it, beside a ball that comes
 // along.
 static firn_result fill_crash(firn_sim *sim, firn_error *error)
@@ -237,12 +247,14 @@ static firn_result fill_crash(firn_sim *sim, firn_error *error)
     firn_source_def ring =
         firn_source_def_box(firn_vec(0.0f, 0.25f, 0.0f), firn_vec(0.12f, 0.04f, 0.04f));
     ring.material = material;
+    thin_out(&ring);
     ring.velocity = firn_vec(0.0f, -3.0f, 0.0f);
     FIRN_TRY(firn_sim_add_source(sim, &ring, NULL, error));
     firn_source_def box =
         firn_source_def_box(firn_vec(0.03f, 0.1f, 0.0f), firn_vec(0.16f, 0.09f, 0.09f));
     box.velocity = firn_vec(0.4f, -2.0f, 0.3f);
     box.angular_velocity = firn_vec(1.0f, 8.0f, 3.0f);
+    thin_out(&box);
     box.chunk_size = 0.1f;
     box.chunk_bond = 0.3f;
     FIRN_TRY(firn_sim_add_source(sim, &box, NULL, error));
@@ -258,30 +270,32 @@ static firn_result fill_crash(firn_sim *sim, firn_error *error)
     return firn_sim_move_collider(sim, id, keys, 2, error);
 }
 
-static void explicit_steps_have_the_bits_of_one_rank(void **state)
+// Kernel and transfer of the default on all numbers of ranks, the others on five.
+static void crash_with(int integrator, double seconds)
 {
-    (void)state;
-    for (int combination = 0; combination < 4; combination++) {
-        const shot_def crash = {.name = "explicit crash",
+    for (int combination = 4 * integrator; combination < 4 * integrator + 4; combination++) {
+        const shot_def crash = {.name = integrator ? "implicit crash" : "explicit crash",
                                 .def = scene_combination(combination),
                                 .fill = fill_crash,
                                 .calls = 2,
-                                .seconds = 0.01};
-        expect_bits_of_one_on_all(&crash);
+                                .seconds = seconds};
+        if (combination % 4 == 0)
+            expect_bits_of_one_on_all(&crash);
+        else
+            expect_bits_of_one_on(&crash, 5);
     }
+}
+
+static void explicit_steps_have_the_bits_of_one_rank(void **state)
+{
+    (void)state;
+    crash_with(0, 0.01);
 }
 
 static void implicit_steps_have_the_bits_of_one_rank(void **state)
 {
     (void)state;
-    for (int combination = 4; combination < 8; combination++) {
-        const shot_def crash = {.name = "implicit crash",
-                                .def = scene_combination(combination),
-                                .fill = fill_crash,
-                                .calls = 2,
-                                .seconds = 0.015};
-        expect_bits_of_one_on_all(&crash);
-    }
+    crash_with(1, 0.015);
 }
 
 static void chosen_integrator_is_that_of_one_rank(void **state)
@@ -294,6 +308,34 @@ static void chosen_integrator_is_that_of_one_rank(void **state)
     expect_bits_of_one_on_all(&crash);
 }
 
+// Each rank goes on from what it has saved, and nobody knows any more who owns what.
+static firn_result reload(firn_sim *sim, int call, firn_error *error)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    if (call == 0)
+        return FIRN_OK;
+    firn_result result = firn_sim_save_memory(sim, &bytes, &size, error);
+    if (result == FIRN_OK)
+        result = firn_sim_load_memory(sim, bytes, size, error);
+    firn_free(bytes);
+    if (firn_owners_shared(&sim->owners))
+        memset(sim->owners.cuts.data, 0xff, sim->owners.cuts.bytes);
+    return result;
+}
+
+static void ranks_go_on_from_their_checkpoints(void **state)
+{
+    (void)state;
+    const shot_def crash = {.name = "reloaded crash",
+                            .def = scene_combination(0),
+                            .fill = fill_crash,
+                            .change = reload,
+                            .calls = 3,
+                            .seconds = 0.004};
+    expect_bits_of_one_on(&crash, 5);
+}
+
 // Intervals that stay: some ranks own nothing, and one owns places where snow comes later.
 static void rank_may_own_nothing(void **state)
 {
@@ -302,7 +344,7 @@ static void rank_may_own_nothing(void **state)
         firn_block_key((firn_coord){-90, 0, 0}), firn_block_key((firn_coord){-1, 0, -1}),
         firn_block_key((firn_coord){0, 1, 0}),   firn_block_key((firn_coord){0, 1, 0}),
         firn_block_key((firn_coord){1, 0, 0}),   firn_block_key((firn_coord){9, 0, 0})};
-    for (int combination = 0; combination < 8; combination += 5) {
+    for (int combination = 0; combination < 8; combination += 7) {
         shot_def crash = {.name = "fixed intervals",
                           .def = scene_combination(combination),
                           .fill = fill_crash,
@@ -310,9 +352,7 @@ static void rank_may_own_nothing(void **state)
                           .seconds = 0.01,
                           .cuts = cuts};
         crash.def.thread_count = 2;
-        cast *one = perform_alone(&crash);
-        expect_bits_of(one, &crash, 7);
-        dismiss(one);
+        expect_bits_of_one_on(&crash, 7);
     }
 }
 
@@ -323,10 +363,12 @@ static firn_result fill_heap(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_sim_add_collider(sim, &floor, NULL, error));
     firn_source_def heap =
         firn_source_def_box(firn_vec(0.0f, 0.06f, 0.0f), firn_vec(0.25f, 0.06f, 0.08f));
+    thin_out(&heap);
     FIRN_TRY(firn_sim_add_source(sim, &heap, NULL, error));
     firn_source_def box =
         firn_source_def_box(firn_vec(0.15f, 0.2f, 0.0f), firn_vec(0.04f, 0.04f, 0.04f));
     box.start = 0.055;
+    thin_out(&box);
     box.velocity = firn_vec(0.0f, -2.0f, 0.0f);
     return firn_sim_add_source(sim, &box, NULL, error);
 }
@@ -530,6 +572,7 @@ int main(void)
         cmocka_unit_test(explicit_steps_have_the_bits_of_one_rank),
         cmocka_unit_test(implicit_steps_have_the_bits_of_one_rank),
         cmocka_unit_test(chosen_integrator_is_that_of_one_rank),
+        cmocka_unit_test(ranks_go_on_from_their_checkpoints),
         cmocka_unit_test(rank_may_own_nothing),
         cmocka_unit_test(sleeping_snow_has_the_bits_of_one_rank),
         cmocka_unit_test(emitted_and_lost_snow_has_the_bits_of_one_rank),

@@ -73,8 +73,8 @@ static firn_result find_borders(firn_owners *owners, const firn_block *blocks, s
         sum += here;
     }
     owners->border_count = sum;
-    FIRN_TRY(firn_array_claim(owners->budget, &owners->borders, sum, sizeof(uint32_t), error));
-    FIRN_TRY(firn_array_claim(owners->budget, &owners->send, sum, sizeof(ghost), error));
+    FIRN_TRY(firn_array_claim(owners->budget, &owners->borders, sum + 1, sizeof(uint32_t), error));
+    FIRN_TRY(firn_array_claim(owners->budget, &owners->send, sum + 1, sizeof(ghost), error));
     list_borders(owners, blocks, count, ranks, owners->borders.data);
     const uint32_t *list = owners->borders.data;
     ghost *ghosts = owners->send.data;
@@ -101,9 +101,9 @@ static firn_result make_room(firn_owners *owners, firn_error *error)
         sum += (size_t)from[r];
     }
     owners->ghost_count = sum;
-    FIRN_TRY(firn_array_claim(owners->budget, &owners->receive, sum, sizeof(ghost), error));
-    FIRN_TRY(firn_array_claim(owners->budget, &owners->flags, sum, sizeof(uint8_t), error));
-    return firn_array_claim(owners->budget, &owners->ghosts, sum, sizeof(firn_block), error);
+    FIRN_TRY(firn_array_claim(owners->budget, &owners->receive, sum + 1, sizeof(ghost), error));
+    FIRN_TRY(firn_array_claim(owners->budget, &owners->flags, sum + 1, sizeof(uint8_t), error));
+    return firn_array_claim(owners->budget, &owners->ghosts, sum + 1, sizeof(firn_block), error);
 }
 
 // An item of each border block to the ranks it is a ghost of; of each ghost one comes back.

@@ -116,9 +116,10 @@ static firn_result list_shared(linking *l, firn_error *error)
 {
     firn_owners *owners = l->owners;
     firn_budget *budget = owners->budget;
-    FIRN_TRY(firn_array_claim(budget, &owners->shared_at, l->node_count, sizeof(int32_t), error));
     FIRN_TRY(
-        firn_array_claim(budget, &owners->shared, l->holder_count, sizeof(shared_node), error));
+        firn_array_claim(budget, &owners->shared_at, l->node_count + 1, sizeof(int32_t), error));
+    FIRN_TRY(
+        firn_array_claim(budget, &owners->shared, l->holder_count + 1, sizeof(shared_node), error));
     int32_t *at = owners->shared_at.data;
     shared_node *shared = owners->shared.data;
     size_t count = 0;
@@ -247,12 +248,12 @@ static firn_result claim_pieces(linking *l, firn_error *error)
     size_t bytes = layers * out_floats * sizeof(float),
            slots = FIRN_NEIGHBORS * owners->border_slots;
     bytes = bytes > owners->border_count ? bytes : owners->border_count;
-    FIRN_TRY(firn_array_claim(budget, &owners->out, out, sizeof(out_piece), error));
-    FIRN_TRY(firn_array_claim(budget, &owners->send, bytes, 1, error));
-    FIRN_TRY(firn_array_claim(budget, &owners->offsets, slots, sizeof(uint32_t), error));
-    FIRN_TRY(firn_array_claim(budget, &owners->pieces, count, sizeof(piece), error));
-    FIRN_TRY(firn_array_claim(budget, &owners->tiles, layers * owners->all_floats, sizeof(float),
-                              error));
+    FIRN_TRY(firn_array_claim(budget, &owners->out, out + 1, sizeof(out_piece), error));
+    FIRN_TRY(firn_array_claim(budget, &owners->send, bytes + 1, 1, error));
+    FIRN_TRY(firn_array_claim(budget, &owners->offsets, slots + 1, sizeof(uint32_t), error));
+    FIRN_TRY(firn_array_claim(budget, &owners->pieces, count + 1, sizeof(piece), error));
+    FIRN_TRY(firn_array_claim(budget, &owners->tiles, layers * owners->all_floats + 1,
+                              sizeof(float), error));
     FIRN_TRY(firn_array_claim(budget, &owners->scratch, count + 1,
                               2 * sizeof(uint64_t) + sizeof(piece), error));
     l->items = owners->scratch.data;
@@ -291,7 +292,7 @@ firn_result firn_halo_link(firn_owners *owners, firn_grid *grid, firn_block *blo
                  .thread_count = thread_count};
     FIRN_TRY(find_holders(&l, error));
     FIRN_TRY(list_shared(&l, error));
-    FIRN_TRY(firn_array_claim(owners->budget, &owners->places, count, sizeof(uint32_t), error));
+    FIRN_TRY(firn_array_claim(owners->budget, &owners->places, count + 1, sizeof(uint32_t), error));
     firn_peer *peers = owners->peers.data;
     for (size_t r = 0; r < rank_count(owners); r++)
         peers[r].out.begin = 0;

@@ -217,8 +217,8 @@ static firn_result reserve(firn_sorting *s, const cargo *in, firn_error *error)
     firn_owners *owners = s->grid->owners;
     firn_budget *budget = owners->budget;
     const cargo *out = cargo_out(s);
-    size_t send = 0, receive = 0, origins = s->origin_count + 1, count = s->particles->count;
-    size_t most = 0;
+    size_t origins = s->origin_count + 1, count = s->particles->count;
+    size_t send = 1, receive = 1, most = 1; // nowhere an array without memory
     for (size_t r = 0; r < rank_count(s); r++) {
         send += cargo_bytes(s, out[r]);
         receive += cargo_bytes(s, in[r]);

@@ -20,9 +20,9 @@ static firn_result keep(firn_sim *sim, memory *old, firn_error *error)
     const firn_owners *owners = &sim->owners;
     size_t cuts = firn_owners_shared(owners) ? (size_t)owners->exchange.rank_count - 1 : 0;
     old->count = grid->node_block_count;
-    FIRN_TRY(firn_array_claim(budget, &old->keys, old->count, sizeof(uint64_t), error));
-    FIRN_TRY(firn_array_claim(budget, &old->changes, old->count, BYTES, error));
-    FIRN_TRY(firn_array_claim(budget, &old->cuts, cuts, sizeof(uint64_t), error));
+    FIRN_TRY(firn_array_claim(budget, &old->keys, old->count + 1, sizeof(uint64_t), error));
+    FIRN_TRY(firn_array_claim(budget, &old->changes, old->count + 1, BYTES, error));
+    FIRN_TRY(firn_array_claim(budget, &old->cuts, cuts + 1, sizeof(uint64_t), error));
     const firn_coord *coords = grid->node_coord.data;
     for (size_t b = 0; b < old->count; b++)
         ((uint64_t *)old->keys.data)[b] = firn_block_key(coords[b]);
@@ -100,9 +100,9 @@ static firn_result ask(firn_sim *sim, questions *q, firn_error *error)
     for (size_t r = 0; r < n; r++)
         begin[r + 1] += begin[r];
     count = q->asked_count = begin[n];
-    FIRN_TRY(firn_array_claim(budget, &q->asked, count, sizeof(uint64_t), error));
-    FIRN_TRY(firn_array_claim(budget, &q->node, count, sizeof(uint32_t), error));
-    FIRN_TRY(firn_array_claim(budget, &q->answers, count, BYTES, error));
+    FIRN_TRY(firn_array_claim(budget, &q->asked, count + 1, sizeof(uint64_t), error));
+    FIRN_TRY(firn_array_claim(budget, &q->node, count + 1, sizeof(uint32_t), error));
+    FIRN_TRY(firn_array_claim(budget, &q->answers, count + 1, BYTES, error));
     for (size_t b = 0; b < grid->node_block_count; b++) {
         int r = whom_to_ask(sim, q, b);
         if (r < 0)
@@ -128,8 +128,8 @@ static firn_result listen(firn_sim *sim, questions *q, firn_error *error)
     for (size_t r = 0; r < n; r++)
         got[r + 1] = got[r] + (size_t)from[r];
     q->got_count = got[n];
-    FIRN_TRY(firn_array_claim(&sim->budget, &q->got, q->got_count, sizeof(uint64_t), error));
-    return firn_array_claim(&sim->budget, &q->replies, q->got_count, BYTES, error);
+    FIRN_TRY(firn_array_claim(&sim->budget, &q->got, q->got_count + 1, sizeof(uint64_t), error));
+    return firn_array_claim(&sim->budget, &q->replies, q->got_count + 1, BYTES, error);
 }
 
 // Sends items of the first list by the ranks in begin, and receives those of the second.
