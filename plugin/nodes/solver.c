@@ -92,6 +92,15 @@ static firn_result check(const void *memory, firn_error *error)
     return result;
 }
 
+static void machine(char *name)
+{
+    firn_sim_def def = firn_sim_def_default();
+    firn_sim *sim = NULL;
+    if (firn_sim_create(&def, &sim, NULL) == FIRN_OK)
+        snprintf(name, 32, "%s", firn_sim_isa(sim));
+    firn_sim_destroy(sim);
+}
+
 static void release(void *memory)
 {
     state *own = memory;
@@ -429,4 +438,5 @@ const firn_node_type firn_node_solver = {
     .cook = cook,
     .release = release,
     .save = save,
+    .machine = machine,
 };

@@ -128,6 +128,8 @@ static firn_result bake_frames(firn_bake *bake, firn_error *error)
     int missing = bake->first;
     while (missing <= bake->last && find_wanted(bake, missing) == 0)
         missing += bake->step;
+    if (missing <= bake->last)
+        FIRN_TRY(firn_bake_check_machine(bake, error));
     bake->checkpoint_time = firn_seconds();
     int restored = 0;
     if (bake->resume && missing <= bake->last && bake->manifest->simulation == bake->simulation) {
@@ -156,6 +158,7 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     bake->step = def->step;
     bake->resume = def->resume;
     bake->overwrite = def->overwrite;
+    bake->allow_mixed = def->allow_mixed;
     if (bake->first > bake->last || bake->step < 1)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "frames %d to %d by %d are no range",
                          bake->first, bake->last, bake->step);
@@ -169,6 +172,9 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     for (size_t i = 0; i < bake->marcher_count; i++)
         bake->simulation =
             firn_hash64(&bake->marchers[i]->fresh, sizeof bake->simulation, bake->simulation);
+    for (size_t i = 0; i < bake->marcher_count; i++)
+        if (bake->marchers[i]->type->node->machine != NULL)
+            bake->marchers[i]->type->node->machine(bake->isa);
     firn_graph_release_stale(graph);
     for (size_t i = 0; i < bake->target_count; i++)
         firn_node_release(bake->targets[i].node);

@@ -22,6 +22,8 @@ typedef struct firn_bake {
     bool continues;      // it was when the bake began
     uint64_t hash;       // of the graph
     uint64_t simulation; // of the marchers
+    char isa[32];        // instruction set that they use here; "": none
+    bool allow_mixed;
     char folder[FIRN_PATH_SIZE];
     firn_lock lock;
     firn_manifest *manifest;
@@ -50,6 +52,8 @@ firn_result firn_bake_open(firn_bake *bake, firn_error *error);
 /// From here on the manifest on disk is about this graph; files of others stay until they are
 /// replaced.
 firn_result firn_bake_turn(firn_bake *bake, firn_error *error);
+/// Refuses to go on with a simulation of another version or instruction set, unless that is wanted.
+firn_result firn_bake_check_machine(firn_bake *bake, firn_error *error);
 /// True when a file is what this node writes now.
 bool firn_bake_fits(const firn_bake *bake, const firn_cache_file *file, const firn_node *node);
 

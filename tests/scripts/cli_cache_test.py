@@ -198,6 +198,63 @@ class Locks(Cache):
         self.firn("info", self.place, "--verify")
 
 
+class Versions(Cache):
+    """The same settings, another program or processor: other bits."""
+
+    def test_the_program_says_what_it_is_made_of(self):
+        self.assertRegex(self.firn("--version"),
+                         r"^firn \d+\.\d+\.\d+ \(commit \S+\)\ninstruction set: \w+\n"
+                         r"libraries: OpenVDB \d+\S+, OpenEXR \d\S+, libpng \d\S+, zlib \d\S+\n$")
+
+    def test_a_cache_knows_the_instruction_set_and_is_not_mixed(self):
+        isa = re.search(r"instruction set: (\w+)", self.firn("--version"))[1]
+        self.assertEqual(self.manifest()["isa"], isa)
+        self.assertIn(f" with {isa},", self.firn("info", self.place))
+        other = {"FIRN_ISA": "scalar"}
+        self.firn("resume", self.scene, "--quiet", env=other)  # nothing to do
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        before = files_of(self.place)
+        self.firn("resume", self.scene, code=8, env=other)
+        self.assertRegex(self.err, rf"firn \S+ with {isa}, and this is firn \S+ with scalar")
+        self.firn("cook", self.scene, "--overwrite", "--frames", "2-3", code=8, env=other)
+        self.assertEqual(files_of(self.place), before)
+        self.firn("resume", self.scene, "--allow-mixed", env=other)
+        self.assertRegex(self.err, "warning: .*mixed")
+        self.assertEqual(self.manifest()["isa"], f"{isa} scalar")
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        self.firn("resume", self.scene, code=8)
+        self.firn("cook", self.scene, "--overwrite", "--quiet")
+        self.assert_untouched()
+
+    def test_another_version_is_not_mixed_either(self):
+        path = self.place / "manifest.json"
+        path.write_text(re.sub(r'"program": "firn [^"]*"', '"program": "firn 0.0.9"',
+                               path.read_text()))
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        self.firn("resume", self.scene, code=8)
+        self.assertIn("simulated by firn 0.0.9 with", self.err)
+
+    def test_caches_of_0_1_0_go_on(self):
+        path = self.place / "manifest.json"
+        manifest = self.manifest()
+        for key in ("simulation", "isa"):
+            del manifest[key]
+        for file in manifest["files"] + [f for r in manifest["frames"] for f in r["files"]]:
+            file.pop("hash")
+            file.pop("frames", None)
+        path.write_text(json.dumps(manifest))
+        self.assertIn("cache: complete", self.firn("check", self.scene))
+        self.firn("resume", self.scene, "--quiet")
+        self.firn("resume", self.scene, *OTHER, code=8)
+        self.firn("cook", self.scene, code=11)
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        self.firn("resume", self.scene, "--quiet")
+        found = files_of(self.place)
+        for name in self.before:
+            if name != "manifest.json":
+                self.assertEqual(found[name], self.before[name], name)
+
+
 class Checking(Firn):
     def problems(self, nodes=None, code=6, **shot):
         """What a check says about the shot with some changes."""

@@ -105,6 +105,10 @@ typedef struct firn_node_type {
 
     /// Nodes that write: the files that these settings make, by index; false past the last.
     bool (*writes)(const void *settings, size_t index, firn_node_output *file);
+
+    /// What the bits of the result depend on beside settings and inputs: the name of an instruction
+    /// set, into 32 bytes. NULL: nothing.
+    void (*machine)(char *name);
 } firn_node_type;
 
 /// What a cook function works with.
