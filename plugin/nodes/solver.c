@@ -1,5 +1,7 @@
 #include "nodes.h"
 
+#include "point_file.h"
+
 #include "firn/sim.h"
 
 #include <math.h>
@@ -46,6 +48,8 @@ typedef struct state {
     const firn_cook *cook;
     int64_t substeps_before; // -1: no substep yet
     double iterations, rejected, begun;
+
+    firn_point_file file; // particles that were read instead of simulated
 
     bool stopped; // in the middle of a frame
     void *kept;   // the last finished frame, in case the next one is stopped
@@ -105,6 +109,7 @@ static void release(void *memory)
 {
     state *own = memory;
     firn_sim_destroy(own->sim);
+    firn_point_file_close(&own->file);
     firn_free(own->colliders);
     firn_free(own->sources);
     firn_free(own->materials);
@@ -407,6 +412,23 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     return firn_file_commit(file, error);
 }
 
+// Particles as a write node left them. Nodes behind take what is checked here.
+static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
+{
+    static const char *const needed[] = {"P", "v", "mass", "Jp"};
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    firn_point_file_close(&own->file);
+    FIRN_TRY(firn_point_file_read(&own->file, path, "", cook->frame / cook->fps, error));
+    for (size_t i = 0; i < FIRN_COUNT(needed); i++)
+        if (firn_points_find(&own->file.points, needed[i]) == NULL)
+            return firn_fail(error, FIRN_ERR_UNSUPPORTED, "'%.700s' has no %s", path, needed[i]);
+    own->data.points = own->file.points;
+    own->data.cell_size = s->def.cell_size;
+    cook->output->particles = &own->data;
+    return FIRN_OK;
+}
+
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
@@ -438,5 +460,6 @@ const firn_node_type firn_node_solver = {
     .cook = cook,
     .release = release,
     .save = save,
+    .replay = replay,
     .machine = machine,
 };

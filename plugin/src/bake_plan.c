@@ -115,6 +115,29 @@ static firn_result refuse_stale(firn_bake *bake, firn_error *error)
                      bake->folder, differences);
 }
 
+// A file of a node that would write it otherwise now.
+static bool is_outdated(const firn_bake *bake, const firn_cache_file *file)
+{
+    for (size_t t = 0; t < bake->target_count; t++)
+        if (firn_bake_fits(bake, file, bake->targets[t].node))
+            return false;
+    return file->hash == 0 || firn_graph_find(bake->graph, file->node) != NULL;
+}
+
+// Nodes that were added have files to write, but none to replace.
+static bool replaces_files(const firn_bake *bake)
+{
+    const firn_manifest *manifest = bake->manifest;
+    for (size_t i = 0; i < manifest->file_count; i++)
+        if (is_outdated(bake, &manifest->files[i]))
+            return true;
+    for (size_t i = 0; i < manifest->frame_count; i++)
+        for (size_t k = 0; k < manifest->frames[i].file_count; k++)
+            if (is_outdated(bake, &manifest->frames[i].files[k]))
+                return true;
+    return false;
+}
+
 // What a bake may do with a manifest that was read.
 static firn_result judge(firn_bake *bake, firn_error *error)
 {
@@ -123,7 +146,7 @@ static firn_result judge(firn_bake *bake, firn_error *error)
     if (bake->overwrite)
         return FIRN_OK;
     if (bake->resume)
-        return same ? FIRN_OK : refuse_stale(bake, error);
+        return same || !replaces_files(bake) ? FIRN_OK : refuse_stale(bake, error);
     if (!same || count_range(bake) > 0 || would_replace_archive(bake))
         return refuse(bake, error);
     return FIRN_OK;
@@ -219,14 +242,16 @@ firn_result firn_bake_turn(firn_bake *bake, firn_error *error)
     if (bake->turned)
         return FIRN_OK;
     // First of all, since a resume trusts the checkpoints of the manifest's simulation.
-    if (bake->manifest->simulation != bake->simulation)
+    bool simulated_anew = bake->manifest->simulation != bake->simulation;
+    if (simulated_anew)
         firn_bake_clear_checkpoints(bake);
     // Where there is a manifest, there is a graph.
     snprintf(path, sizeof path, "%.3500s/resolved.firn", bake->folder);
     FIRN_TRY(firn_graph_save_resolved(bake->graph, path, error));
     firn_manifest_turn(bake->manifest, bake->hash);
     bake->manifest->simulation = bake->simulation;
-    FIRN_TRY(sign(bake, error));
+    if (simulated_anew || bake->manifest->isa[0] == '\0')
+        FIRN_TRY(sign(bake, error));
     FIRN_TRY(firn_manifest_write(bake->manifest, bake->folder, error));
     bake->turned = true;
     return FIRN_OK;

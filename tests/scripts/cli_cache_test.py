@@ -255,6 +255,75 @@ class Versions(Cache):
                 self.assertEqual(found[name], self.before[name], name)
 
 
+class Stages(Cache):
+    """A change behind the simulation does not make it run again."""
+
+    FINER = ("--set", "raster.voxel_size=0.03")
+    ELSEWHERE = {"FIRN_ISA": "scalar"}  # where a simulation would be refused
+
+    def assert_as_whole(self, scene, *words):
+        self.firn("cook", scene, "--base", "whole", "--quiet", *words)
+        whole, found = files_of(self.folder / "whole/tiny/v1"), files_of(self.place)
+        self.assertEqual(sorted(found), sorted(whole))
+        for name in whole:
+            if name != "resolved.firn":  # has the base
+                self.assertEqual(found[name], whole[name], name)
+
+    def test_another_voxel_size_rasterizes_again_and_simulates_nothing(self):
+        self.firn("resume", self.scene, *self.FINER, code=8)
+        self.assertIn("raster.voxel_size = 0.04, not 0.03;", self.err)
+        self.assert_untouched()
+        stamps = self.stamps()
+        self.firn("resume", self.scene, *self.FINER, "--overwrite", "--quiet", env=self.ELSEWHERE)
+        now = self.stamps()
+        changed = {name for name in now if now[name] != stamps.get(name)}
+        self.assertEqual({n for n in changed if re.search(r"\.(bgeo|vdb|abc|chk)$", n)},
+                         {f"tiny_v1.000{f}.vdb" for f in range(1, 6)})
+        self.assert_as_whole(self.scene, *self.FINER)
+
+    def test_particles_of_an_archive_do_as_well(self):
+        scene = json.loads(json.dumps(SCENE))
+        del scene["nodes"]["points"]
+        path = self.write_scene("tiny.firn", scene)
+        self.firn("cook", path, "--quiet", "--overwrite")
+        for old in self.place.glob("*.bgeo"):
+            old.unlink()
+        self.firn("resume", path, *self.FINER, "--overwrite", "--quiet", "--frames", "2-4",
+                  env=self.ELSEWHERE)
+        self.firn("cook", path, *self.FINER, "--base", "whole", "--quiet")
+        for frame in (2, 3, 4):
+            name = f"tiny_v1.000{frame}.vdb"
+            self.assertEqual((self.place / name).read_bytes(),
+                             (self.folder / "whole/tiny/v1" / name).read_bytes())
+        self.assertEqual((self.place / "tiny_v1.0001.vdb").read_bytes(),
+                         self.before["tiny_v1.0001.vdb"])
+
+    def test_a_writer_that_is_added_replaces_nothing(self):
+        scene = json.loads(json.dumps(SCENE))
+        scene["nodes"]["fine"] = {"type": "rasterize", "params": {"voxel_size": 0.03},
+                                  "inputs": {"particles": "solver"}}
+        scene["nodes"]["more"] = {"type": "write_volume", "params": {"name": "fine"},
+                                  "inputs": {"volume": "fine"}}
+        path = self.write_scene("tiny.firn", scene)
+        self.firn("resume", path, "--quiet", env=self.ELSEWHERE)
+        self.assert_as_whole(path)
+
+    def test_a_stage_that_was_killed_goes_on(self):
+        process = self.start("resume", self.scene, *self.FINER, "--overwrite",
+                             env={**os.environ, **self.ELSEWHERE})
+        self.wait_for(process, "^frame 2")
+        process.kill()
+        process.wait()
+        self.firn("resume", self.scene, *self.FINER, "--quiet", env=self.ELSEWHERE)
+        self.assert_as_whole(self.scene, *self.FINER)
+
+    def test_without_particles_that_will_do_it_simulates(self):
+        words = ("--set", "points.attributes=v", "--set", "archive.attributes=v")
+        self.firn("cook", self.scene, *words, "--quiet", "--overwrite")
+        self.firn("resume", self.scene, *words, *self.FINER, "--overwrite", "--quiet")
+        self.assert_as_whole(self.scene, *words, *self.FINER)
+
+
 class Checking(Firn):
     def problems(self, nodes=None, code=6, **shot):
         """What a check says about the shot with some changes."""

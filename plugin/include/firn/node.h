@@ -106,6 +106,11 @@ typedef struct firn_node_type {
     /// Nodes that write: the files that these settings make, by index; false past the last.
     bool (*writes)(const void *settings, size_t index, firn_node_output *file);
 
+    /// Sequential nodes: makes the output of a frame from a file that a write node made of it, to
+    /// the same bits for whoever takes it, and without what comes before. FIRN_ERR_UNSUPPORTED when
+    /// the file does not have all that takes. NULL: it cannot.
+    firn_result (*replay)(firn_cook *cook, const char *path, firn_error *error);
+
     /// What the bits of the result depend on beside settings and inputs: the name of an instruction
     /// set, into 32 bytes. NULL: nothing.
     void (*machine)(char *name);
