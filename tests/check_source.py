@@ -37,6 +37,7 @@ MAY_INCLUDE = {
     "plugin/formats": BASIC,
     "plugin/picture": BASIC | {"collider"},
     "plugin/render": BASIC | {"collider", "field", "png"},
+    "plugin/usd": BASIC | {"points"},
     "plugin/src": BASIC,
     "plugin/nodes": {"*", "!graph"},
     "plugin/cli": {"*"},
@@ -50,12 +51,13 @@ OWN_HEADERS = {
     "plugin/formats": "plugin/formats/include",
     "plugin/picture": "plugin/picture/include",
     "plugin/render": "plugin/render/include",
+    "plugin/usd": "plugin/usd/include",
     "plugin/src": "plugin/include",
 }
 # Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
-    "core/include/firn/sim.h": {"material", "collider", "source", "field"},
+    "core/include/firn/sim.h": {"material", "collider", "exchange", "source", "field", "force"},
     "core/include/firn/firn.h": {"*"},
     "plugin/include/firn/data.h": {"collider", "field", "material", "points", "source"},
 }
@@ -67,10 +69,11 @@ ROOMS = {
     "space": {"base"},
     "particles": {"base"},
     "contact": {"base", "space"},
+    "forces": {"base", "space"},
     "seeding": {"base", "space", "particles"},
     "models": {"base", "particles"},
     "field": {"base", "space", "particles"},
-    "mpm": {"base", "space", "particles", "contact", "seeding", "models", "field"},
+    "mpm": {"base", "space", "particles", "contact", "forces", "seeding", "models", "field"},
 }
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "
@@ -81,7 +84,7 @@ C_LIBRARY = set(
 # Platform code has an address.
 MAY_USE_IFDEF = {"base.h", "base.c", "simd.h", "rows.h", "loader.c"}
 LIBRARIES = ["core/src", "vdb_bridge/src", "plugin/src", "plugin/nodes", "plugin/alembic",
-             "plugin/formats", "plugin/picture", "plugin/render"]
+             "plugin/formats", "plugin/picture", "plugin/render", "plugin/usd"]
 BANNED = {
     r"\b(malloc|calloc|realloc|free|strdup|aligned_alloc)\(": "memory comes from firn_alloc",
     r"\b(printf|puts|putchar|perror)\(|\bstd(out|err)\b": "libraries do not print",

@@ -1,6 +1,6 @@
 # Laws of the discretization and robustness of the solver as a whole.
-foreach(part checkpoint cycle flight hessian implicit integrator particles retry clearance settings_range
-        sim sleep sort step transfer)
+foreach(part checkpoint cycle flight hessian implicit integrator particles retry clearance scratch
+        settings_range sim sleep sort state step transfer)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()
 firn_core_test(test_determinism SOURCES unit/determinism.c LABELS tsan)

@@ -12,6 +12,7 @@ firn_formats_test(formats_bgeo_hostile SOURCES unit/bgeo_hostile.c unit/bgeo_tab
 target_link_options(formats_bgeo_hostile PRIVATE -Wl,--wrap=write)
 target_link_libraries(formats_bgeo_hostile PRIVATE ZLIB::ZLIB)
 firn_formats_test(formats_obj SOURCES unit/obj.c LABELS asan)
+firn_formats_test(formats_polygons SOURCES unit/polygons.c LABELS asan)
 
 # A parser in another language reads what the library writes.
 add_executable(bgeo_sample scripts/bgeo_sample.c)
@@ -22,6 +23,6 @@ add_test(NAME formats_python
 set_tests_properties(formats_python PROPERTIES LABELS asan TIMEOUT 60)
 firn_test_program(bgeo_sample asan)
 
-foreach(target bgeo obj)
+foreach(target bgeo obj polygons)
     firn_fuzz(${target} firn_formats)
 endforeach()

@@ -11,18 +11,21 @@ function(firn_graph_test name)
     add_dependencies(graph_${name} firn-vdb-helper)
 endfunction()
 
-foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead)
+foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead input_matrix
+        moving_surface)
     firn_graph_test(${part})
 endforeach()
 
-target_include_directories(graph_shape_ahead PRIVATE ${PROJECT_SOURCE_DIR}/plugin/nodes)
+foreach(part shape_ahead moving_surface)
+    target_include_directories(graph_${part} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/nodes)
+endforeach()
 
 # The test stands between the library and the disk, to make it full.
 target_link_options(graph_cache PRIVATE -Wl,--wrap=write)
 
-# The shared library exports what the headers declare, and nothing else.
+# The shared libraries export what the headers declare, and nothing else.
 add_test(NAME graph_exports
     COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/scripts/check_exports.py
-        $<TARGET_FILE:firn_shared> ${PROJECT_SOURCE_DIR})
+        ${PROJECT_SOURCE_DIR} $<TARGET_FILE:firn_shared> $<TARGET_FILE:firn_core_shared>)
 
 firn_fuzz(scene firn_graph)

@@ -38,10 +38,69 @@ static int print_cache(firn_graph *graph)
     return FIRN_EXIT_OK;
 }
 
+typedef struct request {
+    firn_shot_words shot;
+    const char *all_frames;
+} request;
+
+// A node that brings something from outside: nothing but materials comes before it.
+static bool is_input(const firn_node_info *type)
+{
+    return type->output == FIRN_KIND_COLLIDER || type->output == FIRN_KIND_SOURCE ||
+           strncmp(type->name, "read_", 5) == 0;
+}
+
+static void print_warning(firn_level level, const char *node, const char *message, void *user)
+{
+    (void)user;
+    fflush(stdout);
+    fprintf(stderr, "%s: %s: %s\n", level == FIRN_LEVEL_ERROR ? "error" : "warning", node, message);
+}
+
+// Reads an input at the first and the last frame, or at all; the exit code of what goes wrong.
+static int open_input(firn_graph *graph, const char *node, bool all)
+{
+    const firn_shot *shot = firn_graph_shot(graph);
+    for (int frame = shot->first; frame <= shot->last; frame++) {
+        if (!all && frame != shot->first && frame != shot->last)
+            continue;
+        const firn_data *data = NULL;
+        firn_error error;
+        firn_result result = firn_graph_cook(graph, node, frame, &data, &error);
+        if (result != FIRN_OK) {
+            fprintf(stderr, "error: %s\n", error.message);
+            return firn_exit_code(result);
+        }
+    }
+    return FIRN_EXIT_OK;
+}
+
+static int open_inputs(firn_graph *graph, bool all)
+{
+    const firn_host host = {.log = print_warning};
+    int code = FIRN_EXIT_OK;
+    size_t count = 0;
+    const char *node;
+    firn_graph_set_host(graph, &host);
+    for (size_t i = 0; (node = firn_graph_node(graph, i)) != NULL; i++) {
+        if (!is_input(firn_graph_node_type(graph, node)))
+            continue;
+        count++;
+        int one = open_input(graph, node, all);
+        code = code == FIRN_EXIT_OK ? one : code;
+    }
+    firn_graph_set_host(graph, NULL);
+    if (code == FIRN_EXIT_OK)
+        printf("inputs: %zu read at %s\n", count,
+               all ? "every frame" : "the first and the last frame");
+    return code;
+}
+
 static int run_check(const void *memory, const firn_words *words)
 {
+    const request *wanted = memory;
     firn_graph *graph = NULL;
-    int code = firn_shot_load("check", words->words[0], memory, &graph, NULL);
+    int code = firn_shot_load("check", words->words[0], &wanted->shot, &graph, NULL);
     if (code != FIRN_EXIT_OK)
         return code;
     size_t count = 0;
@@ -55,6 +114,8 @@ static int run_check(const void *memory, const firn_words *words)
            shot->last, (double)shot->fps, quality);
     code = firn_shot_check_cook(graph, NULL);
     if (code == FIRN_EXIT_OK)
+        code = open_inputs(graph, wanted->all_frames != NULL);
+    if (code == FIRN_EXIT_OK)
         code = print_cache(graph);
     if (code == FIRN_EXIT_OK)
         printf("ready to cook\n");
@@ -62,17 +123,25 @@ static int run_check(const void *memory, const firn_words *words)
     return code;
 }
 
+static const firn_option own[] = {
+    {"--all-frames", NULL, "read the inputs at every frame, not only at the first and the last",
+     offsetof(request, all_frames)},
+};
+
 const firn_command firn_command_check = {
     .name = "check",
     .summary = "lists everything that is wrong with a shot, and the state of its cache",
     .usage = "SHOT.firn [OPTIONS]",
     .about = "Reads the scene, looks for missing links and files and for values that do not fit\n"
-             "together, and prints every problem that it finds. Nothing is cooked. Then says\n"
+             "together, and prints every problem that it finds. Then reads what colliders,\n"
+             "sources and caches bring in, at the first and the last frame, with all that there\n"
+             "is to say about units, times and velocities. Nothing is simulated. Then says\n"
              "whether the cache is none, partial, complete, or stale: cooked from other settings.",
     .example = "  firn check shot.firn\n"
                "  firn check shot.firn --set ball.file=bunny.obj",
+    .own = {own, FIRN_COUNT(own)},
     .shared = {firn_shot_rows, FIRN_SHOT_ROW_COUNT},
-    .request_size = sizeof(firn_shot_words),
+    .request_size = sizeof(request),
     .least = 1,
     .most = 1,
     .run = run_check,

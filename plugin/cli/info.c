@@ -103,6 +103,44 @@ static double stat_of(const firn_cache_frame *frame, const char *name)
     return 0.0;
 }
 
+// A number of a collider, such as that of "ground" and "force_x".
+static double force_of(const firn_cache_frame *frame, const char *collider, const char *part)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s.%s", collider, part);
+    return stat_of(frame, name);
+}
+
+// The force on each collider that was touched: the mean of the last frame, and the peak of all.
+static void print_forces(const firn_manifest_view *view)
+{
+    static const char ending[] = ".force_peak";
+    const firn_cache_frame *last = &view->frames[view->frame_count - 1];
+    for (size_t k = 0; k < last->stat_count; k++) {
+        const char *stat = last->stats[k].name;
+        size_t length = strlen(stat), size = sizeof ending - 1;
+        char collider[200];
+        if (length <= size || length - size >= sizeof collider ||
+            strcmp(stat + length - size, ending) != 0)
+            continue;
+        snprintf(collider, sizeof collider, "%.*s", (int)(length - size), stat);
+        double peak = 0.0;
+        int at = last->frame;
+        for (size_t i = 0; i < view->frame_count; i++)
+            if (stat_of(&view->frames[i], stat) > peak) {
+                peak = stat_of(&view->frames[i], stat);
+                at = view->frames[i].frame;
+            }
+        if (peak > 0.0)
+            printf("  snow on %s: force %.4g %.4g %.4g N, torque %.4g %.4g %.4g N m in the last "
+                   "frame; at most %.4g N, in frame %d\n",
+                   collider, force_of(last, collider, "force_x"),
+                   force_of(last, collider, "force_y"), force_of(last, collider, "force_z"),
+                   force_of(last, collider, "torque_x"), force_of(last, collider, "torque_y"),
+                   force_of(last, collider, "torque_z"), peak, at);
+    }
+}
+
 // Frames that a cook with other settings has not come to.
 static void print_others(const firn_manifest_view *view)
 {
@@ -148,6 +186,8 @@ static void print_cache(const char *folder, const firn_manifest_view *view)
             printf("  %s", frame->files[k].name);
         printf("\n");
     }
+    if (view->frame_count > 0)
+        print_forces(view);
 }
 
 static void print_cache_json(const char *folder, const firn_manifest_view *view)

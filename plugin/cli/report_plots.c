@@ -136,6 +136,75 @@ static void print_row(FILE *page, const firn_record *record, size_t row, const i
     firn_page_plot(page, &plot);
 }
 
+// The force and the torque of the snow on a collider, which is known by the name of its node.
+enum { NAME_SIZE = 256 }; // of a collider; those of nodes are shorter
+static const struct {
+    const char *what, *about, *unit, *stats[FIRN_PLOT_SERIES], *labels[FIRN_PLOT_SERIES];
+} contacts[] = {
+    {"Force",
+     "",
+     "N",
+     {"force_x", "force_y", "force_z", "force_peak"},
+     {"x", "y", "z", "peak of a substep"}},
+    {"Torque", ", about its pivot", "N m", {"torque_x", "torque_y", "torque_z"}, {"x", "y", "z"}},
+};
+
+// Draws a plot of a collider, unless nothing ever touched it.
+static void print_contact(FILE *page, const firn_record *record, size_t row, const char *collider,
+                          const int *frames, double *values)
+{
+    size_t count = record->view.frame_count;
+    char title[NAME_SIZE + 64], text[NAME_SIZE + 64], name[NAME_SIZE + 32];
+    snprintf(title, sizeof title, "%s of the snow on %s%s", contacts[row].what, collider,
+             contacts[row].about);
+    firn_plot plot = {.title = title,
+                      .unit = contacts[row].unit,
+                      .from_zero = true,
+                      .first = record->first,
+                      .last = record->last,
+                      .count = count,
+                      .frames = frames};
+    double most = 0.0;
+    int at = 0;
+    for (size_t s = 0; s < FIRN_PLOT_SERIES && contacts[row].stats[s] != NULL; s++) {
+        double *own = values + s * count;
+        snprintf(name, sizeof name, "%s.%s", collider, contacts[row].stats[s]);
+        for (size_t i = 0; i < count; i++) {
+            own[i] = firn_record_stat(record, i, name);
+            if (fabs(own[i]) > most) {
+                most = fabs(own[i]);
+                at = frames[i];
+            }
+        }
+        plot.series[plot.series_count].label = contacts[row].labels[s];
+        plot.series[plot.series_count++].values = own;
+    }
+    if (!(most > 0.0))
+        return;
+    char digits[48];
+    snprintf(text, sizeof text, "At most %s, in frame %d", number(most, plot.unit, digits), at);
+    plot.finding = text;
+    firn_page_plot(page, &plot);
+}
+
+// Colliders are those that the last frame has forces of.
+static void print_contacts(FILE *page, const firn_record *record, const int *frames, double *values)
+{
+    static const char ending[] = ".force_x";
+    const firn_cache_frame *last = &record->view.frames[record->view.frame_count - 1];
+    for (size_t k = 0; k < last->stat_count; k++) {
+        const char *stat = last->stats[k].name;
+        size_t length = strlen(stat), size = sizeof ending - 1;
+        char collider[NAME_SIZE];
+        if (length <= size || length - size >= sizeof collider ||
+            strcmp(stat + length - size, ending) != 0)
+            continue;
+        snprintf(collider, sizeof collider, "%.*s", (int)(length - size), stat);
+        for (size_t row = 0; row < FIRN_COUNT(contacts); row++)
+            print_contact(page, record, row, collider, frames, values);
+    }
+}
+
 firn_result firn_report_plots(FILE *page, const firn_record *record, firn_error *error)
 {
     size_t count = record->view.frame_count;
@@ -149,6 +218,7 @@ firn_result firn_report_plots(FILE *page, const firn_record *record, firn_error 
         fputs("<div class=\"plots\">\n", page);
         for (size_t row = 0; row < FIRN_COUNT(rows); row++)
             print_row(page, record, row, frames, values);
+        print_contacts(page, record, frames, values);
         fputs("</div>\n", page);
     }
     bool fine = frames != NULL && values != NULL;

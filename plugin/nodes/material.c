@@ -9,14 +9,14 @@ typedef struct settings {
 
 #define ANIMATED                                                                                   \
     "density young_modulus poisson_ratio hardening critical_compression critical_stretch jp_min "  \
-    "jp_max damping"
+    "jp_max damping friction_angle cohesion sound_speed viscosity yield_stress"
 
 static const firn_node_rows rows[] = {{firn_material_params, offsetof(settings, def)}};
 
 static const firn_param params[] = {
-    {FIRN_PARAM(settings, preset), FIRN_CHOICE, .max = 5.0, .unit = "",
-     .help = "Kind of snow to start from; the values below change it",
-     .choices = "paper|powder|packing|wet|icy|muddy"},
+    {FIRN_PARAM(settings, preset), FIRN_CHOICE, .max = 9.0, .unit = "",
+     .help = "Kind of snow, or of other matter, to start from; the values below change it",
+     .choices = "paper|powder|packing|wet|icy|muddy|jelly|sand|water|mud"},
 };
 
 static void reset(void *memory)

@@ -1,18 +1,14 @@
 #define _POSIX_C_SOURCE 200809L
 #include "shape_ahead.h"
 
-#include "firn/file.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 struct firn_shape_ahead {
     pthread_t thread;
     atomic_bool stop;
-    firn_mesh_file file; // its texts are the two copies below
-    char path[FIRN_PATH_SIZE];
-    char object[FIRN_TEXT_SIZE];
+    firn_mesh_reader *reader; // the thread's alone until it ends
+    int frame;
     firn_vdb_mesh_def def;
     firn_vdb_shape *shape; // NULL: it could not be made
 };
@@ -28,21 +24,18 @@ static bool is_stopped(void *user)
 static void *make_shape(void *user)
 {
     firn_shape_ahead *ahead = user;
-    firn_shape_from_mesh_file(&ahead->file, &ahead->def, &ahead->shape, NULL);
+    firn_mesh_reader_shape(ahead->reader, ahead->frame, &ahead->def, &ahead->shape, NULL);
     return NULL;
 }
 
-firn_shape_ahead *firn_shape_ahead_start(const firn_mesh_file *file, const firn_vdb_mesh_def *def)
+firn_shape_ahead *firn_shape_ahead_start(firn_mesh_reader *reader, int frame,
+                                         const firn_vdb_mesh_def *def)
 {
     firn_shape_ahead *ahead = firn_alloc_zero(sizeof *ahead);
-    size_t path_size = strlen(file->path) + 1, object_size = strlen(file->object) + 1;
-    if (ahead == NULL || path_size > sizeof ahead->path || object_size > sizeof ahead->object) {
-        firn_free(ahead);
+    if (ahead == NULL)
         return NULL;
-    }
-    memcpy(ahead->path, file->path, path_size);
-    memcpy(ahead->object, file->object, object_size);
-    ahead->file = (firn_mesh_file){ahead->path, ahead->object, file->time};
+    ahead->reader = reader;
+    ahead->frame = frame;
     atomic_init(&ahead->stop, false);
     ahead->def = *def;
     ahead->def.stop = is_stopped;

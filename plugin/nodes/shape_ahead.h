@@ -1,23 +1,25 @@
 /// The level set of a mesh that is needed next, made on a thread of its own in the meantime.
 ///
-///     firn_shape_ahead *ahead = firn_shape_ahead_start(&file, &def);
+///     firn_shape_ahead *ahead = firn_shape_ahead_start(reader, frame, &def);
 ///     ... something else ...
 ///     firn_vdb_shape *shape = firn_shape_ahead_finish(ahead);
 ///     if (shape == NULL)
-///         FIRN_TRY(firn_shape_from_mesh_file(&file, &def, &shape, error));
+///         FIRN_TRY(firn_mesh_reader_shape(reader, frame, &def, &shape, error));
 ///
-/// The shape is the one that firn_shape_from_mesh_file makes. Whatever goes wrong ahead of time is
+/// The shape is the one that firn_mesh_reader_shape makes. The reader belongs to the thread until
+/// the end. Whatever goes wrong ahead of time is
 /// kept quiet: who needs the shape makes it once more, and hears the reason if it still does not
 /// work then.
 #ifndef FIRN_SHAPE_AHEAD_H
 #define FIRN_SHAPE_AHEAD_H
 
-#include "shape_file.h"
+#include "mesh_reader.h"
 
 typedef struct firn_shape_ahead firn_shape_ahead;
 
-/// Begins; file and def are copied. NULL: there is no memory or no thread for it.
-firn_shape_ahead *firn_shape_ahead_start(const firn_mesh_file *file, const firn_vdb_mesh_def *def);
+/// Begins; def is copied. NULL: there is no memory or no thread for it.
+firn_shape_ahead *firn_shape_ahead_start(firn_mesh_reader *reader, int frame,
+                                         const firn_vdb_mesh_def *def);
 
 /// Waits for the shape, which is the caller's, or NULL. Releases the rest; accepts NULL.
 firn_vdb_shape *firn_shape_ahead_finish(firn_shape_ahead *ahead);

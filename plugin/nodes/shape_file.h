@@ -1,19 +1,8 @@
-/// Meshes and level sets from files, as sources and colliders need them.
+/// Level sets from files, as sources and colliders need them.
 #ifndef FIRN_SHAPE_FILE_H
 #define FIRN_SHAPE_FILE_H
 
 #include "firn/vdb_surface.h"
-
-/// A mesh from an OBJ or Alembic file at a time, as a level set. object selects meshes of an
-/// archive; "" takes all.
-typedef struct firn_mesh_file {
-    const char *path;
-    const char *object;
-    double time; // s, of the archive
-} firn_mesh_file;
-
-firn_result firn_shape_from_mesh_file(const firn_mesh_file *file, const firn_vdb_mesh_def *def,
-                                      firn_vdb_shape **shape, firn_error *error);
 
 /// A surface from a .vdb file; grid "" chooses by itself.
 firn_result firn_shape_from_vdb_file(const char *path, const char *grid,

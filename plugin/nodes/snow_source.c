@@ -1,9 +1,12 @@
 #include "nodes.h"
 
+#include "mesh_reader.h"
 #include "point_file.h"
 #include "shape_file.h"
 
 #include "firn/source.h"
+
+#include <math.h>
 
 enum { REGION_SPHERE, REGION_BOX, REGION_MESH, REGION_LEVEL_SET, REGION_POINTS };
 
@@ -11,6 +14,9 @@ typedef struct settings {
     int region;
     char file[FIRN_TEXT_SIZE];
     char object[FIRN_TEXT_SIZE];
+    firn_axes_def axes;
+    firn_place_def place;
+    firn_clip_def clip;
     firn_source_def def;
     firn_vdb_mesh_def mesh;
     firn_vdb_shape_def shape;
@@ -23,11 +29,17 @@ typedef struct state {
     firn_material_def material;
     bool made; // but for what has keys
     firn_vdb_shape *shape;
+    firn_placed_surface placed;
     float *position, *velocity, *mass, *jp;
 } state;
 
+#define FROM_FILE "region==mesh|level_set|points"
+
 static const firn_node_rows rows[] = {
     {firn_source_params, offsetof(settings, def), "region"},
+    {firn_axes_params, offsetof(settings, axes), NULL, "file_", FROM_FILE},
+    {firn_place_params, offsetof(settings, place), NULL, NULL, FROM_FILE},
+    {firn_clip_params, offsetof(settings, clip), "speed fps outside", "time_", FROM_FILE},
     {firn_vdb_mesh_params, offsetof(settings, mesh), "half_width memory_limit thread_count",
      "mesh_", "region==mesh"},
     {firn_vdb_shape_params, offsetof(settings, shape), "velocity half_width", "vdb_",
@@ -37,14 +49,16 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {FIRN_PARAM(settings, region), FIRN_CHOICE, {REGION_SPHERE}, 0, 4, "",
-     "What the snow fills: a sphere, a box, a closed mesh (.obj, .abc), a level set or fog (.vdb); "
-     "or the points of a cache as they are", "sphere|box|mesh|level_set|points"},
+     "What the snow fills: a sphere, a box, a closed mesh (.obj, .ply, .stl, .abc), a level set or "
+     "fog (.vdb); or the points of a cache as they are",
+     "sphere|box|mesh|level_set|points"},
     {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
      "Mesh, level set or particle cache; a frame number in it is that of the first frame",
-     .visible_when = "region==mesh|level_set|points"},
+     .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: a pattern of Alembic paths, or the name of a grid; empty takes all",
-     .visible_when = "region==mesh|level_set|points"},
+     "Which part of the file: patterns of Alembic paths (body* ^*_eye), or the name of a grid; "
+     "empty takes all",
+     .visible_when = FROM_FILE},
 };
 // clang-format on
 
@@ -68,38 +82,79 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
 {
     const settings *s = memory;
     (void)param;
-    return s->region >= REGION_MESH && s->file[0] != '\0' &&
-           firn_path_of_frame(s->file, frame, path, size, NULL) == FIRN_OK;
+    firn_clip_def clip = {.offset = floor(s->clip.offset), .speed = 1.0};
+    return s->region >= REGION_MESH && firn_clip_file(&clip, s->file, 0, frame, path, size);
 }
 
 static void release(void *memory)
 {
     state *own = memory;
     firn_vdb_shape_destroy(own->shape);
+    firn_surface_release(&own->placed);
     firn_free(own->position);
     firn_free(own->velocity);
     firn_free(own->mass);
     firn_free(own->jp);
 }
 
-static firn_result load_shape(const firn_cook *cook, const char *path, firn_error *error)
+// The frame of the file that is shown at the start, and its name.
+static firn_result path_of(const firn_cook *cook, double *frame, char path[FIRN_PATH_SIZE],
+                           firn_error *error)
+{
+    const settings *s = cook->settings;
+    *frame = cook->start_frame + s->clip.offset;
+    return firn_path_of_frame(s->file, (int)floor(*frame), path, FIRN_PATH_SIZE, error);
+}
+
+static firn_result load_mesh(const firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
+    firn_mesh_reader_def input = {.file = s->file,
+                                  .object = s->object,
+                                  .axes = s->axes,
+                                  .clip = {.offset = s->clip.offset, .speed = 1.0},
+                                  .velocity_from = FIRN_VELOCITY_REST,
+                                  .max_speed = 1e5f,
+                                  .start_frame = cook->start_frame,
+                                  .last_frame = cook->start_frame,
+                                  .fps = cook->fps};
+    firn_vdb_mesh_def def = s->mesh;
+    float band = 2.0f + s->def.shell_thickness / def.voxel_size;
+    def.half_width = band > def.half_width ? band : def.half_width;
+    firn_mesh_reader *reader = NULL;
+    FIRN_TRY(firn_mesh_reader_create(&input, &reader, error));
+    firn_result result =
+        firn_mesh_reader_shape(reader, cook->start_frame, &def, &own->shape, error);
+    firn_mesh_reader_destroy(reader);
+    return result;
+}
+
+static firn_result load_shape(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    firn_placing placing = {.now = firn_place_transform(&s->place), .velocity_factor = 1.0f};
     if (s->region == REGION_MESH) {
-        firn_mesh_file file = {path, s->object, (double)cook->start_frame / cook->fps};
-        firn_vdb_mesh_def def = s->mesh;
-        float band = 2.0f + s->def.shell_thickness / def.voxel_size;
-        def.half_width = band > def.half_width ? band : def.half_width;
-        FIRN_TRY(firn_shape_from_mesh_file(&file, &def, &own->shape, error));
+        FIRN_TRY(load_mesh(cook, error));
     } else {
+        char path[FIRN_PATH_SIZE];
+        double frame;
+        FIRN_TRY(path_of(cook, &frame, path, error));
         FIRN_TRY(firn_shape_from_vdb_file(path, s->object, &s->shape, &own->shape, error));
+        placing.now = firn_transform_after(placing.now, firn_axes_transform(&s->axes));
     }
     const char *warning = firn_vdb_shape_warning(own->shape);
     if (warning[0] != '\0')
         firn_cook_log(cook, FIRN_LEVEL_WARNING, "%s", warning);
+    FIRN_TRY(firn_surface_place(&own->placed, firn_vdb_shape_level_set(own->shape), NULL, &placing,
+                                error));
+    char text[FIRN_MESSAGE_SIZE];
+    if (firn_size_is_odd(s->file, firn_surface_extent(&own->placed.level_set), &s->axes, text,
+                         sizeof text))
+        firn_cook_log(cook, FIRN_LEVEL_WARNING, "%s", text);
     own->data.def.region = FIRN_REGION_LEVEL_SET;
-    own->data.def.level_set = firn_vdb_shape_level_set(own->shape);
+    own->data.def.level_set = &own->placed.level_set;
     return FIRN_OK;
 }
 
@@ -117,6 +172,24 @@ static firn_result take_points(state *own, const firn_points *points, firn_error
     def->point_mass = own->mass;
     def->point_jp = own->jp;
     return FIRN_OK;
+}
+
+static firn_result load_points(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    char path[FIRN_PATH_SIZE];
+    double frame;
+    FIRN_TRY(path_of(cook, &frame, path, error));
+    firn_point_file file;
+    firn_result result = firn_point_file_read(&file, path, s->object, frame / cook->fps, error);
+    if (result == FIRN_OK)
+        result = take_points(own, &file.points, error);
+    if (result == FIRN_OK)
+        result = firn_points_place(own->data.def.point_count, own->position, own->velocity,
+                                   &s->axes, &s->place, path, error);
+    firn_point_file_close(&file);
+    return result;
 }
 
 // The region stands at the first frame and goes evenly from each frame to the next, to where it is
@@ -168,21 +241,10 @@ static firn_result cook(firn_cook *cook, firn_error *error)
         return moves ? follow_keys(cook, error) : FIRN_OK;
     own->data.def = s->def;
     own->data.def.region = s->region == REGION_BOX ? FIRN_REGION_BOX : FIRN_REGION_SPHERE;
-    if (s->region >= REGION_MESH) {
-        char path[FIRN_PATH_SIZE];
-        FIRN_TRY(firn_path_of_frame(s->file, cook->start_frame, path, sizeof path, error));
-        if (s->region == REGION_POINTS) {
-            firn_point_file file;
-            double time = (double)cook->start_frame / cook->fps;
-            firn_result result = firn_point_file_read(&file, path, s->object, time, error);
-            if (result == FIRN_OK)
-                result = take_points(own, &file.points, error);
-            firn_point_file_close(&file);
-            FIRN_TRY(result);
-        } else {
-            FIRN_TRY(load_shape(cook, path, error));
-        }
-    }
+    if (s->region == REGION_POINTS)
+        FIRN_TRY(load_points(cook, error));
+    else if (s->region >= REGION_MESH)
+        FIRN_TRY(load_shape(cook, error));
     own->made = true;
     return moves ? follow_keys(cook, error) : FIRN_OK;
 }

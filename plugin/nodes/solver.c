@@ -1,5 +1,6 @@
 #include "nodes.h"
 
+#include "contact_stats.h"
 #include "point_file.h"
 
 #include "firn/sim.h"
@@ -42,7 +43,7 @@ typedef struct state {
     size_t capacity;
     firn_attribute columns[COLUMN_COUNT];
     firn_particle_data data;
-    firn_stat stats[STAT_COUNT];
+    firn_stat *stats; // STAT_COUNT of the simulation, then those of each collider
 
     // Of the frame in progress.
     const firn_cook *cook;
@@ -51,9 +52,7 @@ typedef struct state {
 
     firn_point_file file; // particles that were read instead of simulated
 
-    bool stopped; // in the middle of a frame
-    void *kept;   // the last finished frame, in case the next one is stopped
-    size_t kept_size;
+    bool stopped; // in the middle of a frame, without a way back to the one before
 } state;
 
 static const firn_node_rows rows[] = {{firn_sim_params, offsetof(settings, def)}};
@@ -111,6 +110,7 @@ static void release(void *memory)
     firn_sim_destroy(own->sim);
     firn_point_file_close(&own->file);
     firn_free(own->colliders);
+    firn_contact_stats_destroy(own->stats);
     firn_free(own->sources);
     firn_free(own->materials);
     firn_free(own->keys);
@@ -119,7 +119,6 @@ static void release(void *memory)
     firn_free(own->radius);
     firn_free(own->density);
     firn_free(own->deformation);
-    firn_free(own->kept);
 }
 
 // --- Building the simulation ---------------------------------------------------------------------
@@ -168,7 +167,7 @@ static firn_result add_colliders(const firn_cook *cook, firn_error *error)
         const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
         FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
     }
-    return FIRN_OK;
+    return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
 }
 
 // Simulated time is zero at the first frame.
@@ -289,11 +288,8 @@ static bool on_substep(const firn_step_stats *stats, void *user)
 static firn_result advance(firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
-    if (cook->keep) {
-        firn_free(own->kept);
-        own->kept = NULL;
-        FIRN_TRY(firn_sim_save_memory(own->sim, &own->kept, &own->kept_size, error));
-    }
+    if (cook->keep)
+        FIRN_TRY(firn_sim_mark(own->sim, error));
     FIRN_TRY(apply_keys(cook, error));
     for (size_t i = 0; i < own->collider_count; i++)
         FIRN_TRY(move_collider(cook, i, error));
@@ -301,9 +297,10 @@ static firn_result advance(firn_cook *cook, firn_error *error)
     double seconds = time_of(cook, cook->frame) - firn_sim_time(own->sim);
     firn_result result = firn_sim_step(own->sim, seconds, error);
     firn_sim_set_progress(own->sim, NULL, NULL);
-    own->stopped = result != FIRN_OK;
     if (result == FIRN_OK)
         own->frame = cook->frame;
+    // The state before the frame, from which it comes out the same, can be saved.
+    own->stopped = result != FIRN_OK && firn_sim_restore(own->sim, NULL) != FIRN_OK;
     return result;
 }
 
@@ -378,9 +375,12 @@ static firn_result publish(firn_cook *cook, firn_error *error)
                                      .attribute_count = COLUMN_COUNT - !s->deformation};
     own->data.cell_size = s->def.cell_size;
     collect_stats(own);
+    for (size_t i = 0; i < own->collider_count; i++)
+        FIRN_TRY(firn_contact_stats_fill(own->sim, own->colliders[i], i, own->stats + STAT_COUNT,
+                                         error));
     cook->output->particles = &own->data;
     cook->output->stats = own->stats;
-    cook->output->stat_count = STAT_COUNT;
+    cook->output->stat_count = STAT_COUNT + FIRN_CONTACT_STAT_COUNT * own->collider_count;
     return FIRN_OK;
 }
 
@@ -401,15 +401,9 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     if (own->sim == NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no simulation to save yet");
     *frame = own->frame;
-    if (!own->stopped)
-        return firn_sim_save(own->sim, path, error);
-    // In the middle of a frame: the state before it, from which the frame comes out the same.
-    if (own->kept == NULL)
+    if (own->stopped)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the frame before the stop was not kept");
-    firn_file_writer *file = NULL;
-    FIRN_TRY(firn_file_create(path, &file, error));
-    firn_file_write(file, own->kept, own->kept_size);
-    return firn_file_commit(file, error);
+    return firn_sim_save(own->sim, path, error);
 }
 
 // Particles as a write node left them. Nodes behind take what is checked here.

@@ -26,6 +26,11 @@ const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t
     return &slot_of(cook, slot)->from[index]->output;
 }
 
+const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index)
+{
+    return slot_of(cook, slot)->from[index]->name;
+}
+
 firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
                             firn_result result)
 {

@@ -103,6 +103,18 @@ static uint64_t add_param(const firn_node *node, const firn_param *param, uint64
     return firn_hash64(value->keys, value->key_count * sizeof *value->keys, hash);
 }
 
+// What a parameter stands for that the scene's author could not know yet.
+static bool is_as_before(const firn_node *node, const firn_param *param)
+{
+    double values[3];
+    firn_param_get(param, node->settings, values);
+    const firn_value *value = firn_node_value(node, param);
+    bool same = param->added && (value == NULL || value->keys == NULL);
+    for (int i = 0; i < 3; i++)
+        same = same && (float)values[i] == (float)param->initial[i];
+    return same;
+}
+
 static uint64_t hash_node(firn_node *node)
 {
     const firn_shot *shot = &node->graph->shot;
@@ -117,7 +129,8 @@ static uint64_t hash_node(firn_node *node)
         hash = add_text(hash, error.message);
     firn_param_table table = node->type->info.params;
     for (size_t i = 0; i < table.count; i++)
-        if (!firn_list_has(type->neutral, table.params[i].name))
+        if (!firn_list_has(type->neutral, table.params[i].name) &&
+            !is_as_before(node, &table.params[i]))
             hash = add_param(node, &table.params[i], hash);
     for (size_t s = 0; s < node->type->info.input_count; s++) {
         hash = add_text(hash, node->type->info.inputs[s].name);

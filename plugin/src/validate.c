@@ -59,7 +59,7 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
 {
     const firn_shot *shot = &node->graph->shot;
     char path[FIRN_PATH_SIZE], before[FIRN_PATH_SIZE] = "", first[FIRN_PATH_SIZE] = "";
-    int missing = 0, unreadable = 0;
+    int missing = 0, unreadable = 0, present = 0;
     int last = node->type->node->time_dependent ? shot->last : shot->first;
     for (int frame = shot->first; frame <= last; frame++) {
         if (!firn_node_file(node, node->settings, param, frame, path, sizeof path) ||
@@ -74,6 +74,7 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
             memcpy(first, path, sizeof first);
         missing += absent;
         unreadable += shut;
+        present += !absent && !shut;
         memcpy(before, path, sizeof before);
     }
     if (missing + unreadable == 0)
@@ -83,8 +84,12 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
         snprintf(more, sizeof more, " (and %d more of its frames)", missing + unreadable - 1);
     snprintf(message, sizeof message, "%s.%s: %s '%.700s'%s", node->name, param->name,
              missing > 0 ? "there is no file" : "nothing can be read from", first, more);
-    firn_result code = missing > 0 ? FIRN_ERR_NOT_FOUND : FIRN_ERR_FORMAT;
-    firn_problem problem = {FIRN_LEVEL_ERROR, code, node->name, param->name, message};
+    const firn_node_type *type = node->type->node;
+    bool bridged = present > 0 && unreadable == 0 && type->bridges_gaps != NULL &&
+                   type->bridges_gaps(node->settings, param);
+    firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR,
+                            missing > 0 ? FIRN_ERR_NOT_FOUND : FIRN_ERR_FORMAT, node->name,
+                            param->name, message};
     return add_problem(node->graph, &problem, error);
 }
 

@@ -172,6 +172,19 @@ class ExitCodes(Firn):
             for command in ("check", "cook"):
                 self.refused(6, pattern, command, "bad.firn")
 
+    def test_check_reads_every_input(self):
+        for number in range(1, 6):
+            text = "v 0 0 0\nv 500 0 0\nv 0 0 500\nv 0 500 0\nf 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n"
+            Path(self.folder, f"big.{number:04}.obj").write_text(text)
+        words = ["check", self.scene, "--set", "ground.shape=mesh", "--set",
+                 "ground.file=big.$F4.obj", "--set", "ground.mesh_voxel_size=10"]
+        self.assertIn("inputs: 2 read", self.firn(*words))
+        self.assertIn("is it in centimeters?", self.err)
+        Path(self.folder, "big.0003.obj").write_text("v 1 2\n")
+        self.assertIn("inputs: 2 read", self.firn(*words))
+        self.firn(*words, "--all-frames", code=10)
+        self.assertIn("big.0003.obj", self.err)
+
     def test_check_lists_every_problem(self):
         text = Path(self.scene).read_text().replace('"sources": "ball",', "")
         (self.folder / "bad.firn").write_text(text)

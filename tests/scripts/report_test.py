@@ -13,7 +13,8 @@ import cli_support
 
 HOSTILE = '</title><script>console.error("got in")</script><img src=x onerror=alert(1)>"\'&'
 PLOTS = ["Wall time", "Substeps", "Iterations", "Energy", "Highest speed", "Particles",
-         "Plastic volume ratio", "Memory", "Length of the last substep", "Files"]
+         "Plastic volume ratio", "Memory", "Length of the last substep", "Files",
+         "Force of the snow on ground", "Torque of the snow on ground, about its pivot"]
 VOID = {"meta", "link", "img"}
 
 

@@ -280,6 +280,80 @@ static void add_instance(abc_list *objects, const char *name, const char *source
                     abc_builder_object(&built, abc_list_compound(&built, &top), NULL));
 }
 
+static void add_lift(abc_list *objects, const char *name, double height, abc_list *children)
+{
+    static const uint8_t op = 0x10, yes = 1;
+    const double up[3] = {0, height, 0};
+    const void *ops[] = {&op}, *yeses[] = {&yes}, *ups[] = {up};
+    abc_list xform = {.count = 0};
+    abc_list_scalar(&built, &xform, ".inherits", FIRN_ABC_POD_BOOL, 1, yeses, 1);
+    abc_list_scalar(&built, &xform, ".ops", FIRN_ABC_POD_UINT8, 1, ops, 1);
+    abc_list_scalar(&built, &xform, ".vals", FIRN_ABC_POD_FLOAT64, 3, ups, 1);
+    abc_list_schema_object(&built, objects, name, "AbcGeom_Xform_v3", ".xform", &xform, children);
+}
+
+// /part/m; /pair/lift, 1 m up, with an instance of /part; /top, 10 m up, with one of /pair.
+static void instances_bring_instances(void **state)
+{
+    (void)state;
+    abc_list geometry = {.count = 0}, meshes = {.count = 0}, objects = {.count = 0};
+    abc_list inner = {.count = 0}, pair = {.count = 0}, outer = {.count = 0};
+    abc_builder_start(&built);
+    triangle(&geometry);
+    abc_list_schema_object(&built, &meshes, "m", "AbcGeom_PolyMesh_v1", ".geom", &geometry, NULL);
+    abc_list_object(&objects, "part", "", abc_builder_object(&built, 0, &meshes));
+    add_instance(&inner, "copy", "/part");
+    add_lift(&pair, "lift", 1.0, &inner);
+    abc_list_object(&objects, "pair", "", abc_builder_object(&built, 0, &pair));
+    add_instance(&outer, "copy", "/pair");
+    add_lift(&objects, "top", 10.0, &outer);
+    abc_builder_finish(&built, abc_builder_object(&built, 0, &objects), 1.0);
+    firn_abc *archive = abc_builder_open(&built);
+    firn_abc_mesh mesh;
+    assert_int_equal(firn_abc_read_world_mesh(archive, NULL, 0.0, &mesh, NULL), FIRN_OK);
+    assert_int_equal(mesh.vertex_count, 9);
+    assert_true(mesh.position[0].y == 0.0f && mesh.position[3].y == 1.0f &&
+                mesh.position[6].y == 11.0f);
+    firn_abc_mesh_free(&mesh);
+    firn_abc_close(archive);
+}
+
+// Two triangles, of which the second is hidden in the sample at 0 s and shown in that at 1 s.
+static void what_is_hidden_takes_no_part(void **state)
+{
+    (void)state;
+    static const int8_t hidden = 0, shown = 1;
+    const void *values[] = {&hidden, &shown};
+    abc_list geometry = {.count = 0}, other = {.count = 0}, objects = {.count = 0};
+    abc_list top = {.count = 0};
+    abc_builder_start(&built);
+    triangle(&geometry);
+    triangle(&other);
+    abc_list_schema_object(&built, &objects, "a", "AbcGeom_PolyMesh_v1", ".geom", &geometry, NULL);
+    abc_list_property(&top, ".geom", "schema=AbcGeom_PolyMesh_v1", 0, 0, 0, 0,
+                      abc_list_compound(&built, &other));
+    abc_list_scalar(&built, &top, "visible", FIRN_ABC_POD_INT8, 1, values, 2);
+    abc_list_object(&objects, "b", "schema=AbcGeom_PolyMesh_v1",
+                    abc_builder_object(&built, abc_list_compound(&built, &top), NULL));
+    abc_builder_finish(&built, abc_builder_object(&built, 0, &objects), 1.0);
+    firn_abc *archive = abc_builder_open(&built);
+    static const struct {
+        const char *pattern;
+        double time;
+        size_t vertices;
+    } cases[] = {{NULL, 0.0, 3},  {NULL, 1.0, 6}, {"b", 0.0, 0},    {"b", 1.0, 3},
+                 {"a b", 1.0, 6}, {"^b", 1.0, 3}, {"* ^a", 1.0, 3}, {"/a ^/b", 1.0, 3}};
+    for (size_t i = 0; i < FIRN_COUNT(cases); i++) {
+        firn_abc_mesh mesh;
+        assert_int_equal(
+            firn_abc_read_world_mesh(archive, cases[i].pattern, cases[i].time, &mesh, NULL),
+            FIRN_OK);
+        assert_int_equal(mesh.vertex_count, cases[i].vertices);
+        firn_abc_mesh_free(&mesh);
+    }
+    firn_abc_close(archive);
+}
+
 // /model/m, and below /up, ten meters up, an instance of what source names.
 static void build_instance(const char *source)
 {
@@ -475,6 +549,8 @@ int main(void)
         cmocka_unit_test(a_long_string_used_often_stays_within_bounds),
         cmocka_unit_test(dimensions_of_number_arrays_do_not_matter),
         cmocka_unit_test(instances_bring_their_meshes),
+        cmocka_unit_test(instances_bring_instances),
+        cmocka_unit_test(what_is_hidden_takes_no_part),
         cmocka_unit_test(instances_of_nothing_or_of_themselves_are_refused),
         cmocka_unit_test(many_meshes_of_one_array_stay_within_bounds),
         cmocka_unit_test(sample_before_a_time_is_the_last_one_reached),

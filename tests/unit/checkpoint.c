@@ -151,6 +151,62 @@ static void flipped_bits_are_noticed(void **state)
     firn_sim_destroy(sim);
 }
 
+// Bytes that are as they were written, by a program that wrote nonsense.
+static void nonsense_with_a_right_checksum_is_refused(void **state)
+{
+    (void)state;
+    enum { CASES = 9 };
+    for (int i = 0; i < CASES; i++) {
+        firn_sim *sim = make_run(0), *other = make_scene(0);
+        firn_block *blocks = firn_grid_blocks(&sim->grid);
+        size_t last = sim->grid.block_count - 1;
+        if (i == 0)
+            sim->time = NAN;
+        else if (i == 1)
+            sim->time = -1.0;
+        else if (i == 2)
+            ((uint8_t *)sim->particles.material.data)[sim->particles.count - 1] = 200;
+        else if (i == 3)
+            blocks[0].begin = 1;
+        else if (i == 4)
+            blocks[last].end = UINT32_MAX;
+        else if (i == 5)
+            blocks[last].coord = blocks[0].coord;
+        else if (i == 6)
+            blocks[last].coord.x = INT32_MAX;
+        else if (i == 7)
+            blocks[0].rest = NAN;
+        else
+            blocks[last].end -= 1;
+        saved s = save(sim);
+        expect_refused(other, s.bytes, s.size, FIRN_ERR_FORMAT);
+        scene_step(other, 0.002);
+        firn_free(s.bytes);
+        firn_sim_destroy(other);
+        firn_sim_destroy(sim);
+    }
+}
+
+// Counts that would overflow sizes, in a header that is otherwise right.
+static void counts_of_no_simulation_are_refused(void **state)
+{
+    (void)state;
+    firn_sim *sim = make_run(0);
+    saved s = save(sim);
+    const uint64_t huge[] = {UINT64_MAX, UINT64_MAX / 4, UINT64_C(1) << 32, UINT64_C(1) << 60};
+    // The scalars of the state begin with the three counts, behind 80 bytes of header.
+    for (size_t at = 80; at < 104; at += 8)
+        for (size_t k = 0; k < FIRN_COUNT(huge); k++) {
+            uint64_t before;
+            memcpy(&before, s.bytes + at, sizeof before);
+            memcpy(s.bytes + at, &huge[k], sizeof before);
+            expect_refused(sim, s.bytes, s.size, FIRN_ERR_FORMAT);
+            memcpy(s.bytes + at, &before, sizeof before);
+        }
+    firn_free(s.bytes);
+    firn_sim_destroy(sim);
+}
+
 static void other_version_is_named(void **state)
 {
     (void)state;
@@ -274,6 +330,8 @@ int main(void)
         cmocka_unit_test(particles_that_wait_for_their_block_are_saved_too),
         cmocka_unit_test(cut_checkpoint_is_refused),
         cmocka_unit_test(flipped_bits_are_noticed),
+        cmocka_unit_test(nonsense_with_a_right_checksum_is_refused),
+        cmocka_unit_test(counts_of_no_simulation_are_refused),
         cmocka_unit_test(other_version_is_named),
         cmocka_unit_test(checkpoint_of_other_settings_is_refused),
         cmocka_unit_test(removed_source_stays_removed),

@@ -2,8 +2,9 @@
 
 static bool lists(const world *w, firn_collider_id id, firn_vec3 center, float radius)
 {
-    firn_near near;
-    firn_colliders_near(&w->colliders, center, radius, &near);
+    int index[64];
+    firn_near near = {.index = index};
+    firn_colliders_near(&w->colliders, NULL, center, radius, &near);
     for (int i = 0; i < near.count; i++)
         if (near.index[i] == (int)id.index1 - 1)
             return true;

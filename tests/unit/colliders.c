@@ -69,19 +69,36 @@ static void stale_ids_are_told_from_live_ones(void **state)
                      FIRN_ERR_ARGUMENT);
 }
 
-static void one_more_than_the_limit_is_refused(void **state)
+// However many there are, each is found and no set of them is taken for another.
+static void two_hundred_colliders_live_side_by_side(void **state)
 {
+    enum { COUNT = 200 };
     world *w = *state;
-    firn_collider_def def = firn_collider_def_default();
-    for (int i = 0; i < FIRN_NEAR_LIMIT; i++)
-        add(w, &def);
-    firn_error error = {FIRN_OK, ""};
-    assert_int_equal(firn_colliders_add(&w->colliders, &def, NULL, &error), FIRN_ERR_ARGUMENT);
-    assert_non_null(strstr(error.message, "64"));
+    firn_collider_id ids[COUNT];
+    int index[COUNT];
+    uint64_t sets[COUNT];
+    bool moving;
+    for (int i = 0; i < COUNT; i++) {
+        firn_collider_def ball = firn_collider_def_sphere(firn_vec((float)i, 0.0f, 0.0f), 0.3f);
+        ids[i] = add(w, &ball);
+        firn_colliders_prepare(&w->colliders, 0.0, 1e-3f);
+        sets[i] = firn_colliders_acting(&w->colliders, &moving);
+        for (int k = 0; k < i; k++)
+            assert_true(sets[k] != sets[i]);
+    }
+    assert_int_equal(firn_colliders_active_count(&w->colliders), COUNT);
+    firn_near near = {.index = index};
+    firn_colliders_near(&w->colliders, NULL, firn_vec(0.0f, 0.0f, 0.0f), 1e3f, &near);
+    assert_int_equal(near.count, COUNT);
+    int found[COUNT];
+    firn_near all = near, few = {.index = found};
+    firn_colliders_near(&w->colliders, &all, firn_vec(150.4f, 0.0f, 0.0f), 0.5f, &few);
+    assert_int_equal(few.count, 2);
+    assert_int_equal(found[0], 150);
+    assert_int_equal(found[1], 151);
+    firn_colliders_remove(&w->colliders, ids[COUNT - 1], NULL);
     firn_colliders_prepare(&w->colliders, 0.0, 1e-3f);
-    firn_near near;
-    firn_colliders_near(&w->colliders, firn_vec(0.0f, 0.0f, 0.0f), 1.0f, &near);
-    assert_int_equal(near.count, FIRN_NEAR_LIMIT);
+    assert_true(firn_colliders_acting(&w->colliders, &moving) == sets[COUNT - 2]);
 }
 
 // Memory: the n-th allocation fails.
@@ -130,10 +147,11 @@ static void failed_allocations_leave_things_whole(void **state)
         result = build_scene(&w, &f.set, &flow.grid);
         assert_true(result == FIRN_OK || result == FIRN_ERR_MEMORY);
         firn_colliders_prepare(&w.colliders, 0.0, 1e-3f);
-        firn_near near;
-        firn_colliders_near(&w.colliders, firn_vec(0.0f, 0.0f, 0.0f), 1.0f, &near);
-        firn_colliders_touch_node(&w.colliders, &near, firn_vec(0.0f, 0.4f, 0.0f),
-                                  firn_vec(0.0f, -1.0f, 0.0f));
+        int index[8];
+        firn_near near = {.index = index};
+        firn_colliders_near(&w.colliders, NULL, firn_vec(0.0f, 0.0f, 0.0f), 1.0f, &near);
+        firn_mass_point node = {firn_vec(0.0f, 0.4f, 0.0f), firn_vec(0.0f, -1.0f, 0.0f), 1.0f};
+        firn_colliders_touch_node(&w.colliders, &near, &node, NULL);
         firn_colliders_free(&w.colliders);
         assert_int_equal(w.budget.used, 0);
     }
@@ -149,7 +167,7 @@ int main(void)
 #define FACT(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         FACT(constructors_place_their_shapes),       FACT(every_setting_has_a_row_and_its_default),
-        FACT(stale_ids_are_told_from_live_ones),     FACT(one_more_than_the_limit_is_refused),
+        FACT(stale_ids_are_told_from_live_ones),     FACT(two_hundred_colliders_live_side_by_side),
         FACT(failed_allocations_leave_things_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

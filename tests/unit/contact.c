@@ -11,6 +11,7 @@
 typedef struct world {
     firn_budget budget;
     firn_colliders colliders;
+    int index[64];
     firn_near near;
 } world;
 
@@ -47,12 +48,13 @@ static void move(world *w, firn_collider_id id, const firn_pose_key *keys, int c
 static void prepare(world *w, double time, float dt)
 {
     firn_colliders_prepare(&w->colliders, time, dt);
-    firn_colliders_near(&w->colliders, firn_vec(0.0f, 0.0f, 0.0f), 1e4f, &w->near);
+    w->near.index = w->index;
+    firn_colliders_near(&w->colliders, NULL, firn_vec(0.0f, 0.0f, 0.0f), 1e4f, &w->near);
 }
 
 static firn_node_contact touch(world *w, firn_vec3 x, firn_vec3 v)
 {
-    return firn_colliders_touch_node(&w->colliders, &w->near, x, v);
+    return firn_colliders_touch_node(&w->colliders, &w->near, &(firn_mass_point){x, v, 1.0f}, NULL);
 }
 
 static void assert_vec(firn_vec3 a, firn_vec3 b, float tolerance)
@@ -321,7 +323,8 @@ static void inactive_collider_touches_nothing(void **state)
 // Moves a particle through one substep as the solver does.
 static float advance(world *w, firn_vec3 *x, firn_vec3 *v, float dt)
 {
-    firn_particle_contact c = firn_colliders_touch_particle(&w->colliders, &w->near, *x, *v, dt);
+    firn_particle_contact c = firn_colliders_touch_particle(
+        &w->colliders, &w->near, &(firn_mass_point){*x, *v, 1.0f}, dt, NULL);
     *v = c.velocity;
     *x = firn_add(firn_add_scaled(*x, dt, *v), c.push);
     return firn_length(c.push);
@@ -333,8 +336,9 @@ static void particle_in_free_flight_is_left_alone(void **state)
     firn_collider_def def = ground(0.5f);
     add(w, &def);
     prepare(w, 0.0, 1e-3f);
-    firn_particle_contact c = firn_colliders_touch_particle(&w->colliders, &w->near, above,
-                                                            firn_vec(1.0f, -2.0f, 0.0f), 1e-3f);
+    firn_particle_contact c = firn_colliders_touch_particle(
+        &w->colliders, &w->near, &(firn_mass_point){above, firn_vec(1.0f, -2.0f, 0.0f), 1.0f},
+        1e-3f, NULL);
     assert_vec(c.push, firn_vec(0.0f, 0.0f, 0.0f), 0.0f);
     assert_vec(c.velocity, firn_vec(1.0f, -2.0f, 0.0f), 0.0f);
 }
@@ -434,11 +438,12 @@ static void drive_cloud(world *w, const wall_case *c)
         for (int step = 0; step < WALL_STEPS; step++) {
             double time = (double)dt * step;
             firn_colliders_prepare(&w->colliders, time, dt);
-            firn_near near;
-            firn_colliders_near(&w->colliders, x, WALL, &near);
+            int index[64];
+            firn_near near = {.index = index};
+            firn_colliders_near(&w->colliders, NULL, x, WALL, &near);
             firn_vec3 v = c->particle_velocity;
-            firn_particle_contact contact =
-                firn_colliders_touch_particle(&w->colliders, &near, x, v, dt);
+            firn_particle_contact contact = firn_colliders_touch_particle(
+                &w->colliders, &near, &(firn_mass_point){x, v, 1.0f}, dt, NULL);
             x = firn_add(firn_add_scaled(x, dt, contact.velocity), contact.push);
             float front = in_front(c, x, time + (double)dt);
             if (!(front > 0.499f * WALL))
@@ -636,11 +641,60 @@ static void values_that_are_not_finite_pass_without_harm(void **state)
     for (int i = 0; i < 4; i++) {
         firn_vec3 x = {0.1f, odd[i], 0.0f}, v = {odd[i], -1.0f, 0.0f};
         touch(w, x, v);
-        firn_colliders_touch_particle(&w->colliders, &w->near, x, v, 1e-3f);
-        firn_near near;
-        firn_colliders_near(&w->colliders, x, 1.0f, &near);
+        firn_colliders_touch_particle(&w->colliders, &w->near, &(firn_mass_point){x, v, 1.0f},
+                                      1e-3f, NULL);
+        int index[64];
+        firn_near near = {.index = index};
+        firn_colliders_near(&w->colliders, NULL, x, 1.0f, &near);
     }
     fixture_free(&f);
+}
+
+static void expect_balance(const firn_impulse *taken, int count, const firn_mass_point *point,
+                           firn_vec3 after)
+{
+    const float v[3] = {point->velocity.x, point->velocity.y, point->velocity.z};
+    const float w[3] = {after.x, after.y, after.z};
+    for (int axis = 0; axis < 3; axis++) {
+        double sum = 0.0, lost = (double)point->mass * ((double)v[axis] - (double)w[axis]);
+        for (int i = 0; i < count; i++)
+            sum += taken[i].linear[axis];
+        assert_true(fabs(sum - lost) <= 1e-14 * (double)point->mass);
+    }
+}
+
+// Whoever takes what, together it is what was lost: in a corner of three surfaces of which each
+// touches in its way.
+static void what_colliders_take_is_what_snow_loses(void **state)
+{
+    world *w = *state;
+    firn_collider_def defs[3] = {firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f),
+                                 firn_collider_def_plane(firn_vec(1.0f, 0.2f, 0.0f), 0.0f),
+                                 firn_collider_def_sphere(firn_vec(0.0f, 0.0f, -1.0f), 1.0f)};
+    defs[0].friction = 0.3f;
+    defs[1].contact = FIRN_CONTACT_SLIP;
+    defs[2].restitution = 0.5f;
+    for (int i = 0; i < 3; i++)
+        add(w, &defs[i]);
+    prepare(w, 0.0, 5e-3f);
+    assert_int_equal(w->near.count, 3);
+    uint32_t random = 4u;
+    int touched[3] = {0};
+    for (int i = 0; i < 2000; i++) {
+        firn_mass_point point = {fixture_random_point(&random, 0.01f),
+                                 fixture_random_point(&random, 4.0f), 0.25f};
+        firn_impulse taken[3];
+        memset(taken, 0, sizeof taken);
+        firn_node_contact node = firn_colliders_touch_node(&w->colliders, &w->near, &point, taken);
+        expect_balance(taken, 3, &point, node.velocity);
+        for (int k = 0; k < 3; k++)
+            touched[k] += taken[k].linear[0] != 0.0 || taken[k].linear[1] != 0.0;
+        memset(taken, 0, sizeof taken);
+        firn_particle_contact particle =
+            firn_colliders_touch_particle(&w->colliders, &w->near, &point, 5e-3f, taken);
+        expect_balance(taken, 3, &point, particle.velocity);
+    }
+    assert_true(touched[0] > 100 && touched[1] > 100 && touched[2] > 100);
 }
 
 int main(void)
@@ -648,6 +702,7 @@ int main(void)
 #define FACT(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         FACT(node_outside_is_free),
+        FACT(what_colliders_take_is_what_snow_loses),
         FACT(separating_node_is_free),
         FACT(friction_slows_by_mu_times_normal_speed),
         FACT(friction_holds_when_it_can),

@@ -54,6 +54,26 @@ static void retry_gives_what_a_smaller_step_gives(void **state)
     }
 }
 
+// Each call goes back to its own beginning, not to that of an earlier one.
+static void retry_of_a_later_call_starts_from_its_own_state(void **state)
+{
+    (void)state;
+    firn_sim *sim = landing_box(exploding(20)), *again = landing_box(exploding(20));
+    scene_step(sim, 0.04);
+    void *bytes = NULL;
+    size_t size = 0;
+    firn_error error;
+    scene_expect_ok(firn_sim_save_memory(sim, &bytes, &size, &error), &error);
+    scene_expect_ok(firn_sim_load_memory(again, bytes, size, &error), &error);
+    firn_free(bytes);
+    scene_step(sim, 0.04);
+    scene_step(again, 0.04);
+    assert_true(firn_sim_stats(sim).dt < 2e-3);
+    assert_true(firn_sim_hash(sim) == firn_sim_hash(again));
+    firn_sim_destroy(again);
+    firn_sim_destroy(sim);
+}
+
 // What would wake sleeping snow is still to come when a call is undone.
 static void retry_remembers_what_wakes_snow(void **state)
 {
@@ -207,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diverged_call_leaves_the_state_it_started_from),
         cmocka_unit_test(retry_gives_what_a_smaller_step_gives),
+        cmocka_unit_test(retry_of_a_later_call_starts_from_its_own_state),
         cmocka_unit_test(retry_remembers_what_wakes_snow),
         cmocka_unit_test(retry_undoes_emission),
         cmocka_unit_test(retry_brings_back_blocks_that_have_gone),

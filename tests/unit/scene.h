@@ -2,6 +2,7 @@
 #ifndef FIRN_TEST_SCENE_H
 #define FIRN_TEST_SCENE_H
 
+#include "models/snow.h"
 #include "mpm/sim_state.h"
 #include "reference_model.h"
 

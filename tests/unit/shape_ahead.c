@@ -90,7 +90,8 @@ static void write_abc(const char *folder)
 typedef struct fixture {
     char folder[64];
     char path[256]; // of the archive
-    firn_mesh_file file;
+    firn_mesh_reader_def input;
+    firn_mesh_reader *reader;
     firn_vdb_mesh_def def;
 } fixture;
 
@@ -102,7 +103,14 @@ static int set_up(void **state)
     for (int frame = 1; frame <= FRAMES; frame++)
         write_obj(f->folder, frame);
     snprintf(f->path, sizeof f->path, "%s/ball.abc", f->folder);
-    f->file = (firn_mesh_file){f->path, "", 3.0 / 24.0};
+    f->input = (firn_mesh_reader_def){.file = f->path,
+                                      .object = "",
+                                      .clip = {.speed = 1.0},
+                                      .max_speed = 300.0f,
+                                      .start_frame = 1,
+                                      .last_frame = FRAMES,
+                                      .fps = 24.0};
+    assert_int_equal(firn_mesh_reader_create(&f->input, &f->reader, NULL), FIRN_OK);
     f->def = firn_vdb_mesh_def_default();
     *state = f;
     return 0;
@@ -111,6 +119,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     fixture *f = *state;
+    firn_mesh_reader_destroy(f->reader);
     fixture_remove(f->folder);
     free(f);
     return 0;
@@ -134,10 +143,9 @@ static void a_shape_made_ahead_is_the_same_shape(void **state)
 {
     fixture *f = *state;
     firn_vdb_shape *expected = NULL;
-    assert_int_equal(firn_shape_from_mesh_file(&f->file, &f->def, &expected, NULL), FIRN_OK);
-    firn_shape_ahead *ahead = firn_shape_ahead_start(&f->file, &f->def);
+    assert_int_equal(firn_mesh_reader_shape(f->reader, 3, &f->def, &expected, NULL), FIRN_OK);
+    firn_shape_ahead *ahead = firn_shape_ahead_start(f->reader, 3, &f->def);
     assert_non_null(ahead);
-    f->path[0] = '\0'; // the thread has its own copy
     firn_vdb_shape *shape = firn_shape_ahead_finish(ahead);
     assert_non_null(shape);
     assert_true(hash_of(shape) == hash_of(expected));
@@ -148,8 +156,8 @@ static void a_shape_made_ahead_is_the_same_shape(void **state)
 static void what_cannot_be_made_is_nothing(void **state)
 {
     fixture *f = *state;
-    f->file.path = "nowhere.abc";
-    assert_null(firn_shape_ahead_finish(firn_shape_ahead_start(&f->file, &f->def)));
+    f->def.voxel_size = -1.0f;
+    assert_null(firn_shape_ahead_finish(firn_shape_ahead_start(f->reader, 3, &f->def)));
     assert_null(firn_shape_ahead_finish(NULL));
 }
 
@@ -158,7 +166,7 @@ static void cancelling_releases_what_is_under_way(void **state)
     fixture *f = *state;
     f->def.voxel_size = 0.004f;
     for (int i = 0; i < 5; i++) {
-        firn_shape_ahead *ahead = firn_shape_ahead_start(&f->file, &f->def);
+        firn_shape_ahead *ahead = firn_shape_ahead_start(f->reader, 3, &f->def);
         assert_non_null(ahead);
         nanosleep(&(struct timespec){.tv_nsec = i * 5000000L}, NULL);
         firn_shape_ahead_cancel(ahead);
@@ -193,18 +201,23 @@ static void count_release(void *memory, void *user)
 static void any_failing_allocation_gives_nothing_and_leaves_nothing(void **state)
 {
     fixture *f = *state;
-    firn_vdb_shape *shape = NULL;
+    bool made = false;
     long failing = 0;
-    for (; shape == NULL; failing++) {
+    for (; !made; failing++) {
         counter c = {.failing = failing};
         const firn_allocator allocator = {count_allocate, count_release, &c};
         firn_set_allocator(&allocator);
-        shape = firn_shape_ahead_finish(firn_shape_ahead_start(&f->file, &f->def));
+        firn_mesh_reader *reader = NULL;
+        firn_vdb_shape *shape = NULL;
+        if (firn_mesh_reader_create(&f->input, &reader, NULL) == FIRN_OK)
+            shape = firn_shape_ahead_finish(firn_shape_ahead_start(reader, 3, &f->def));
+        firn_mesh_reader_destroy(reader);
+        made = shape != NULL;
+        firn_vdb_shape_destroy(shape);
         firn_set_allocator(NULL);
         assert_int_equal(c.live, 0);
     }
     assert_true(failing > 3);
-    firn_vdb_shape_destroy(shape);
 }
 
 // --- The collider node ---------------------------------------------------------------------------

@@ -5,9 +5,9 @@
 static const ref_mat identity = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 static const double mu = 0.7, lambda = 0.4;
 
-static firn_snow_moduli soft(void)
+static firn_moduli soft(void)
 {
-    return (firn_snow_moduli){firn_fx_set((float)mu), firn_fx_set((float)lambda)};
+    return (firn_moduli){firn_fx_set((float)mu), firn_fx_set((float)lambda)};
 }
 
 static firn_snow_limits limits_of(float theta_c, float theta_s)
@@ -63,7 +63,7 @@ static void strain_is_the_left_stretch_minus_one(void **state)
     uint64_t random = 2;
     for (int round = 0; round < 6000; round++) {
         firn_fm3 f = one_lane(random_deformation(&random, round));
-        firn_fs3 e = firn_snow_strain(f);
+        firn_fs3 e = firn_strain(f);
         ref_svd svd = ref_svd_of(lanes_get(&f, 0));
         svd.v = svd.u;
         ref_mat exact = ref_compose(&svd, svd.s[0] - 1.0, svd.s[1] - 1.0, svd.s[2] - 1.0);
@@ -78,12 +78,12 @@ static void stress_and_energy_follow_the_reference(void **state)
     for (int round = 0; round < 6000; round++) {
         firn_fm3 f = one_lane(random_deformation(&random, round));
         ref_mat exact_f = lanes_get(&f, 0);
-        firn_fs3 e = firn_snow_strain(f);
-        firn_fs3 tau = firn_snow_stress(e, soft());
+        firn_fs3 e = firn_strain(f);
+        firn_fs3 tau = firn_corotated_stress(e, soft());
         ref_mat exact = ref_mul(ref_piola(exact_f, mu, lambda), ref_transpose(exact_f));
         assert_matrix_near(lanes_get_symmetric(&tau, 0), exact, 2e-6 + 4e-6 * ref_norm(exact));
         double energy = ref_energy(exact_f, mu, lambda);
-        assert_near((double)firn_snow_energy(e, soft())[0], energy,
+        assert_near((double)firn_corotated_energy(e, soft())[0], energy,
                     1e-5 * energy + 2e-6 * sqrt(energy));
     }
 }
@@ -97,12 +97,12 @@ static void small_strains_have_exact_stress(void **state)
         firn_fm3 f = firn_fm3_identity();
         f.m[0] += strain;
         f.m[4] -= 0.5f * strain;
-        firn_fs3 tau = firn_snow_stress(firn_snow_strain(f), soft());
+        firn_fs3 tau = firn_corotated_stress(firn_strain(f), soft());
         ref_mat exact_f = lanes_get(&f, 0);
         ref_mat exact = ref_mul(ref_piola(exact_f, mu, lambda), ref_transpose(exact_f));
         assert_matrix_near(lanes_get_symmetric(&tau, 0), exact, 1e-6 * ref_norm(exact) + 1.5e-7);
     }
-    firn_fs3 none = firn_snow_stress(firn_snow_strain(firn_fm3_identity()), soft());
+    firn_fs3 none = firn_corotated_stress(firn_strain(firn_fm3_identity()), soft());
     assert_true(ref_norm(lanes_get_symmetric(&none, 0)) == 0.0);
 }
 
@@ -114,9 +114,9 @@ static void stress_turns_with_the_body(void **state)
         ref_mat f = random_deformation(&random, round);
         ref_mat q = ref_random_rotation(&random);
         ref_mat p = ref_random_rotation(&random);
-        firn_fs3 tau = firn_snow_stress(firn_snow_strain(one_lane(f)), soft());
+        firn_fs3 tau = firn_corotated_stress(firn_strain(one_lane(f)), soft());
         ref_mat turned_f = ref_mul(ref_mul(q, f), p);
-        firn_fs3 turned = firn_snow_stress(firn_snow_strain(one_lane(turned_f)), soft());
+        firn_fs3 turned = firn_corotated_stress(firn_strain(one_lane(turned_f)), soft());
         ref_mat expected = ref_mul(ref_mul(q, lanes_get_symmetric(&tau, 0)), ref_transpose(q));
         assert_matrix_near(lanes_get_symmetric(&turned, 0), expected,
                            3e-6 + 6e-6 * ref_norm(expected));
@@ -131,7 +131,7 @@ static void inverted_stress_continues_the_energy(void **state)
         double z = ref_random(&random, -0.5, 0.1);
         firn_fm3 f = one_lane(ref_stretched(&random, 1.1, 0.9, z));
         ref_mat exact_f = lanes_get(&f, 0);
-        firn_fs3 tau = firn_snow_stress(firn_snow_strain(f), soft());
+        firn_fs3 tau = firn_corotated_stress(firn_strain(f), soft());
         ref_mat exact = ref_mul(ref_piola(exact_f, mu, lambda), ref_transpose(exact_f));
         assert_matrix_near(lanes_get_symmetric(&tau, 0), exact, 2e-3);
     }
@@ -153,7 +153,7 @@ static void check_hessian(ref_mat deformation, ref_mat gradient, double toleranc
 {
     firn_fm3 f = one_lane(deformation);
     firn_fm3 g = one_lane(gradient);
-    firn_fm3 k = firn_snow_hessian(firn_snow_strain(f), soft(), g);
+    firn_fm3 k = firn_corotated_hessian(firn_strain(f), soft(), g);
     ref_mat exact = differenced_hessian(lanes_get(&f, 0), lanes_get(&g, 0));
     assert_matrix_near(lanes_get(&k, 0), exact, tolerance * ref_norm(lanes_get(&g, 0)));
 }
@@ -186,11 +186,11 @@ static void hessian_is_symmetric(void **state)
     (void)state;
     uint64_t random = 8;
     for (int round = 0; round < 3000; round++) {
-        firn_fs3 e = firn_snow_strain(one_lane(random_deformation(&random, round)));
+        firn_fs3 e = firn_strain(one_lane(random_deformation(&random, round)));
         firn_fm3 a = one_lane(ref_random_matrix(&random, 1.0));
         firn_fm3 b = one_lane(ref_random_matrix(&random, 1.0));
-        firn_fm3 ka = firn_snow_hessian(e, soft(), a);
-        firn_fm3 kb = firn_snow_hessian(e, soft(), b);
+        firn_fm3 ka = firn_corotated_hessian(e, soft(), a);
+        firn_fm3 kb = firn_corotated_hessian(e, soft(), b);
         double ab = ref_inner(lanes_get(&a, 0), lanes_get(&kb, 0));
         double ba = ref_inner(lanes_get(&b, 0), lanes_get(&ka, 0));
         assert_near(ab, ba, 1e-5);
@@ -201,8 +201,8 @@ static void rotating_an_unstrained_body_costs_nothing(void **state)
 {
     (void)state;
     ref_mat spin = {{{0, -1, 2}, {1, 0, -3}, {-2, 3, 0}}};
-    firn_fs3 none = firn_snow_strain(firn_fm3_identity());
-    firn_fm3 k = firn_snow_hessian(none, soft(), one_lane(spin));
+    firn_fs3 none = firn_strain(firn_fm3_identity());
+    firn_fm3 k = firn_corotated_hessian(none, soft(), one_lane(spin));
     assert_true(ref_norm(lanes_get(&k, 0)) == 0.0);
 }
 
@@ -318,7 +318,7 @@ static __attribute__((noinline)) firn_fs3 map_and_strain(firn_fm3 *f, firn_fx *j
 {
     firn_snow_limits limits = limits_of(0.025f, 0.0075f);
     firn_snow_return_map(f, jp, &limits);
-    return firn_snow_strain(*f);
+    return firn_strain(*f);
 }
 
 static void a_lane_does_not_see_its_neighbors(void **state)
@@ -365,10 +365,10 @@ static void what_is_not_finite_stays_so(void **state)
 static void hardening_is_monotone_and_finite(void **state)
 {
     (void)state;
-    firn_snow_moduli before = {firn_fx_set(INFINITY), firn_fx_set(INFINITY)};
+    firn_moduli before = {firn_fx_set(INFINITY), firn_fx_set(INFINITY)};
     for (int i = 0; i <= 200; i++) {
         float jp = 0.5f + 0.005f * (float)i;
-        firn_snow_moduli now =
+        firn_moduli now =
             firn_snow_harden(soft(), firn_fx_set(10.0f), firn_fx_set(2.0f), firn_fx_set(jp));
         double factor = 2.0 * exp(10.0 * (1.0 - (double)jp));
         assert_near((double)now.mu[0], mu * factor, 2e-6 * mu * factor);
@@ -376,7 +376,7 @@ static void hardening_is_monotone_and_finite(void **state)
         assert_true(now.mu[0] < before.mu[0] && now.lambda[0] < before.lambda[0]);
         before = now;
     }
-    firn_snow_moduli extreme = {firn_fx_set(1e9f), firn_fx_set(1e9f)};
+    firn_moduli extreme = {firn_fx_set(1e9f), firn_fx_set(1e9f)};
     extreme = firn_snow_harden(extreme, firn_fx_set(1e3f), firn_fx_set(1e3f), firn_fx_set(-1e3f));
     assert_true(isfinite(extreme.mu[0]));
 }
@@ -385,7 +385,7 @@ static void everything_stays_finite_for_any_parameters(void **state)
 {
     (void)state;
     uint64_t random = 16;
-    firn_snow_moduli initial = {firn_fx_set(1e8f), firn_fx_set(1e9f)};
+    firn_moduli initial = {firn_fx_set(1e8f), firn_fx_set(1e9f)};
     for (int round = 0; round < 20000; round++) {
         firn_snow_limits limits =
             limits_of((float)ref_random(&random, 0.0, 0.99), (float)ref_random(&random, 0.0, 3.0));
@@ -395,16 +395,16 @@ static void everything_stays_finite_for_any_parameters(void **state)
             f = one_lane(ref_diagonal(size, 0.0, round % 20 == 0 ? 0.0 : -size));
         firn_fx jp = firn_fx_set((float)ref_random(&random, 0.1, 10.0));
         firn_snow_return_map(&f, &jp, &limits);
-        firn_fs3 e = firn_snow_strain(f);
+        firn_fs3 e = firn_strain(f);
         firn_fx xi = firn_fx_set((float)ref_random(&random, 0.0, 50.0));
-        firn_snow_moduli moduli = firn_snow_harden(initial, xi, firn_fx_set(10.0f), jp);
-        firn_fs3 tau = firn_snow_stress(e, moduli);
-        firn_fm3 k = firn_snow_hessian(e, moduli, one_lane(ref_random_matrix(&random, 100.0)));
+        firn_moduli moduli = firn_snow_harden(initial, xi, firn_fx_set(10.0f), jp);
+        firn_fs3 tau = firn_corotated_stress(e, moduli);
+        firn_fm3 k = firn_corotated_hessian(e, moduli, one_lane(ref_random_matrix(&random, 100.0)));
         assert_true(jp[0] >= 0.1f && jp[0] <= 10.0f);
         assert_true(ref_det(lanes_get(&f, 0)) > 0.0);
         assert_true(isfinite(ref_norm(lanes_get_symmetric(&tau, 0))));
         assert_true(isfinite(ref_norm(lanes_get(&k, 0))));
-        assert_true(isfinite(firn_snow_energy(e, moduli)[0]));
+        assert_true(isfinite(firn_corotated_energy(e, moduli)[0]));
     }
 }
 

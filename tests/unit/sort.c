@@ -396,8 +396,9 @@ static void nodes_out_of_reach_are_not_read(void **state)
             add_cloud(sim, 300, 0.4, 5);
             scene_add_box(sim, firn_vec(0.0f, 0.0f, 0.0f), 0.05f, firn_vec(1.0f, -2.0f, 0.5f));
             scene_step(sim, 0.002);
-            for (int f = 0; poisoned && f < FIRN_NODE_CONTACT && f < sim->grid.field_count; f++)
-                memset(sim->grid.field[f].data, -1, sim->grid.field[f].bytes);
+            for (int f = 0; poisoned && f < FIRN_NODE_CONTACT; f++)
+                if (firn_grid_has(&sim->grid, (firn_node_field)f))
+                    memset(sim->grid.field[f].data, -1, sim->grid.field[f].bytes);
             scene_step(sim, 0.002);
             hash[poisoned] = firn_sim_hash(sim);
             firn_sim_destroy(sim);

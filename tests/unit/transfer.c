@@ -186,11 +186,13 @@ static particle expected_particle(const firn_sim *sim, const variant *v, const f
     }
     ref_mat f = matrix_of(sim, FIRN_F, p);
     int m = ((const uint8_t *)sim->particles.material.data)[p];
-    ref_return mapped = ref_return_map(
-        ref_add(f, dt, ref_mul(e.c, f)), scene_value(sim, FIRN_JP, p),
-        1.0 - (double)sim->materials.compression[m], 1.0 + (double)sim->materials.stretch[m]);
+    ref_return mapped =
+        ref_return_map(ref_add(f, dt, ref_mul(e.c, f)), scene_value(sim, FIRN_JP, p),
+                       1.0 - (double)sim->materials.column[FIRN_SNOW_COMPRESSION][m],
+                       1.0 + (double)sim->materials.column[FIRN_SNOW_STRETCH][m]);
     e.f = mapped.f;
-    e.jp = ref_clamp(mapped.jp, (double)sim->materials.jp_min[m], (double)sim->materials.jp_max[m]);
+    e.jp = ref_clamp(mapped.jp, (double)sim->materials.column[FIRN_SNOW_JP_MIN][m],
+                     (double)sim->materials.column[FIRN_SNOW_JP_MAX][m]);
     return e;
 }
 
@@ -213,7 +215,7 @@ static void compare_particle(const firn_sim *sim, const variant *v, size_t p, co
 static void expect_fastest(const firn_sim *sim, size_t b)
 {
     const firn_block *block = &firn_grid_blocks(&sim->grid)[b];
-    const firn_block_limits *limits = sim->limits.data;
+    const firn_block_limits *limits = sim->measures.limits.data;
     double fastest = 0.0;
     for (size_t p = block->begin; p < block->end; p++) {
         double speed2 = 0.0;
@@ -230,7 +232,7 @@ static void compare_g2p(const variant *v)
     firn_sim *sim = make_scene(v, 13);
     const float dt = 2e-4f;
     fill_nodes(sim, FIRN_NODE_VELOCITY, random_velocity, &seed);
-    if (sim->grid.field_count > FIRN_NODE_OLD)
+    if (firn_grid_has(&sim->grid, FIRN_NODE_OLD))
         fill_nodes(sim, FIRN_NODE_OLD, random_velocity, &seed);
     dense_velocity *dense = copy_nodes(sim);
     particle *expected = calloc(sim->particles.count, sizeof *expected);
@@ -271,7 +273,7 @@ static void compare_affine(const variant *v)
     uint64_t seed = 5;
     firn_sim *sim = make_scene(v, 14);
     fill_nodes(sim, FIRN_NODE_VELOCITY, affine_velocity, &seed);
-    if (sim->grid.field_count > FIRN_NODE_OLD) {
+    if (firn_grid_has(&sim->grid, FIRN_NODE_OLD)) {
         // What FLIP keeps of its own velocity is taken away, so that both schemes give the grid's.
         memset(sim->grid.field[FIRN_NODE_OLD].data, 0, sim->grid.field[FIRN_NODE_OLD].bytes);
         for (int k = 0; k < 3; k++)

@@ -87,7 +87,7 @@ static void assert_interval(firn_vdb_sequence *sequence, int frame, const double
 {
     firn_error error;
     firn_vdb_key keys[2];
-    assert_ok(firn_vdb_sequence_interval(sequence, frame, keys, &error));
+    assert_ok(firn_vdb_sequence_interval(sequence, frame, frame + 1, keys, &error));
     for (int side = 0; side < 2; side++) {
         assert_true(keys[side].frame == frames[side]);
         assert_int_equal((int)keys[side].level_set->map.translation.x, files[side]);
@@ -126,14 +126,14 @@ static void files_are_read_ahead_and_each_only_once(void **state)
     firn_vdb_sequence *sequence = NULL;
     assert_ok(firn_vdb_sequence_open(&def, &sequence, &error));
     firn_vdb_key keys[2];
-    assert_ok(firn_vdb_sequence_interval(sequence, FIRST, keys, &error));
+    assert_ok(firn_vdb_sequence_interval(sequence, FIRST, FIRST + 1, keys, &error));
     // While the solver would work, the next two files arrive, and no more than those.
     for (int i = 0; i < 200 && f->stamped < 4; i++)
         usleep(10000);
     usleep(50000);
     assert_int_equal(f->stamped, 4);
     for (int frame = FIRST; frame < LAST; frame++)
-        assert_ok(firn_vdb_sequence_interval(sequence, frame, keys, &error));
+        assert_ok(firn_vdb_sequence_interval(sequence, frame, frame + 1, keys, &error));
     firn_vdb_sequence_close(sequence);
     assert_int_equal(f->stamped, LAST - FIRST + 1);
 }
@@ -203,7 +203,7 @@ static void held_gaps_stand_still(void **state)
     assert_interval(sequence, 5, (double[]){5, 6}, (int[]){5, 5}, false);
     assert_interval(sequence, 6, (double[]){6, 7}, (int[]){5, 5}, false);
     firn_vdb_key keys[2];
-    assert_ok(firn_vdb_sequence_interval(sequence, 7, keys, &error));
+    assert_ok(firn_vdb_sequence_interval(sequence, 7, 8, keys, &error));
     assert_int_equal((int)keys[0].level_set->map.translation.x, 5);
     assert_int_equal((int)keys[1].level_set->map.translation.x, 8);
     assert_interval(sequence, 8, (double[]){8, 9}, (int[]){8, 9}, true);
@@ -239,13 +239,13 @@ static void a_frame_damaged_inside_is_an_error_when_it_is_reached(void **state)
     firn_vdb_sequence *sequence = NULL;
     assert_ok(firn_vdb_sequence_open(&def, &sequence, &error));
     firn_vdb_key keys[2];
-    assert_ok(firn_vdb_sequence_interval(sequence, 3, keys, &error));
+    assert_ok(firn_vdb_sequence_interval(sequence, 3, 4, keys, &error));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(firn_vdb_sequence_interval(sequence, 4, keys, &error), FIRN_ERR_FORMAT);
+        assert_int_equal(firn_vdb_sequence_interval(sequence, 4, 5, keys, &error), FIRN_ERR_FORMAT);
         assert_non_null(strstr(error.message, "walk.0005.vdb"));
     }
     f->stamps[5].checksum ^= 1;
-    assert_ok(firn_vdb_sequence_interval(sequence, 4, keys, &error));
+    assert_ok(firn_vdb_sequence_interval(sequence, 4, 5, keys, &error));
     firn_vdb_sequence_close(sequence);
 }
 

@@ -237,6 +237,37 @@ static void a_listing_tells_what_the_file_holds(void **state)
     firn_vdb_listing_destroy(listing);
 }
 
+// The type of the velocity grid becomes one that no OpenVDB has.
+static void grids_of_an_unknown_type_are_passed_over(void **state)
+{
+    fixture *f = *state;
+    firn_error error;
+    firn_vdb_write_def def = firn_vdb_write_def_default();
+    firn_vdb_content content = {.field = &f->field->view};
+    assert_ok(firn_vdb_write(f->path, &def, &content, NULL, &error));
+    void *bytes = NULL;
+    size_t size = 0;
+    assert_ok(firn_file_read(f->path, SIZE_MAX, &bytes, &size, &error));
+    unsigned char *type = memmem(bytes, size, "Tree_vec3s_5_4_3", 16);
+    assert_non_null(type);
+    type[15] = '9';
+    FILE *file = fopen(f->path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+    firn_free(bytes);
+    firn_vdb_listing *listing = NULL;
+    assert_ok(firn_vdb_list(f->reader, f->path, NULL, &listing, &error));
+    assert_int_equal(firn_vdb_listing_read(listing).grid_count, 3);
+    firn_vdb_listing_destroy(listing);
+    firn_vdb_volume *volume = NULL;
+    assert_ok(firn_vdb_read_volume(f->reader, f->path, NULL, NULL, &volume, &error));
+    firn_vdb_volume_view view = firn_vdb_volume_read(volume);
+    assert_int_equal(view.field.leaf_count, SCENE_LEAVES);
+    assert_null(view.field.velocity);
+    firn_vdb_volume_destroy(volume);
+}
+
 static void a_surface_comes_back_with_its_rotation_and_tiles(void **state)
 {
     fixture *f = *state;
@@ -438,7 +469,7 @@ static void any_failing_allocation_is_out_of_memory(void **state)
     for (int n = 0; !done; n++) {
         failing counter = {0, n};
         firn_allocator allocator = {failing_allocate, failing_release, &counter};
-        firn_vdb_set_allocator(&allocator);
+        firn_set_allocator(&allocator);
         firn_vdb_volume *volume = NULL;
         firn_result result = firn_vdb_read_volume(f->reader, f->path, n % 2 == 0 ? &stamp : NULL,
                                                   NULL, &volume, &error);
@@ -447,7 +478,7 @@ static void any_failing_allocation_is_out_of_memory(void **state)
         firn_vdb_volume_destroy(volume);
         if (!done && n % 2 == 1)
             assert_int_equal(firn_vdb_write(f->path, &def, &content, NULL, &error), FIRN_OK);
-        firn_vdb_set_allocator(NULL);
+        firn_set_allocator(NULL);
         if (!done && n % 2 == 1)
             assert_ok(firn_vdb_stamp_file(f->path, &stamp, &error));
         assert_true(n < 100);
@@ -463,6 +494,7 @@ int main(void)
         TEST(velocities_beyond_the_snow_come_back),
         TEST(the_same_field_gives_the_same_file_for_any_thread_count),
         TEST(a_listing_tells_what_the_file_holds),
+        TEST(grids_of_an_unknown_type_are_passed_over),
         TEST(a_surface_comes_back_with_its_rotation_and_tiles),
         TEST(fog_becomes_a_region_where_it_passes_the_threshold),
         TEST(nothing_is_left_where_nothing_can_be_written),

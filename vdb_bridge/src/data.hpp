@@ -72,6 +72,7 @@ struct firn_vdb_shape {
     firn_vdb::level_set_data surface = {};
     firn_vdb::velocity_data velocity = {};
     std::string warning;
+    bool derived = false; // velocity was made from the motion, not read
     firn_level_set surface_view = {};
     firn_velocity_grid velocity_view = {};
 

@@ -117,12 +117,43 @@ bool same_lattice(const firn_transform &a, const firn_transform &b)
 // ---- files
 // ---------------------------------------------------------------------------------------
 
+/// The type that OpenVDB says it does not know, or "".
+static std::string unknown_type(const std::string &message)
+{
+    static const std::string before = "Grid type ", after = " is not registered";
+    size_t begin = message.find(before), end = message.find(after);
+    if (begin == std::string::npos || end == std::string::npos || end < begin + before.size())
+        return "";
+    return message.substr(begin + before.size(), end - begin - before.size());
+}
+
+/// Reaches OpenVDB's table of grid types; never made.
+struct registry : GridBase {
+    static void add(const Name &type)
+    {
+        registerGrid(type, [] { return GridBase::Ptr(MaskGrid::create()); });
+    }
+};
+
+// A file with one grid of a type that this OpenVDB does not have cannot be opened at all. Its
+// metadata can be read as that of a mask, which nothing here takes for numbers; its voxels, which
+// could not, are never asked for.
 input_file::input_file(const std::string &location, const std::string &path)
     : path_(path), file_(location)
 {
+    constexpr int most = 64; // unknown types in a file
     openvdb::initialize();
     file_.setCopyMaxBytes(0);
-    file_.open(/*delayLoad=*/false);
+    for (int i = 0; !file_.isOpen(); i++) {
+        try {
+            file_.open(/*delayLoad=*/false);
+        } catch (const LookupError &problem) {
+            std::string type = unknown_type(problem.what());
+            if (i == most || type.empty() || GridBase::isRegistered(type))
+                throw;
+            registry::add(type);
+        }
+    }
     grids_ = file_.readAllGridMetadata();
 }
 

@@ -265,13 +265,14 @@ const firn_vdb_gap *firn_vdb_sequence_gaps(const firn_vdb_sequence *sequence, si
     return sequence->gap_view.data();
 }
 
-firn_result firn_vdb_sequence_interval(firn_vdb_sequence *sequence, int frame, firn_vdb_key keys[2],
-                                       firn_error *error)
+firn_result firn_vdb_sequence_interval(firn_vdb_sequence *sequence, int from, int to,
+                                       firn_vdb_key keys[2], firn_error *error)
 {
     return guarded(error, [&] {
-        int files[2];
+        int files[2], frames[2] = {from, to};
         for (int side = 0; side < 2; side++)
-            sequence->resolve(frame + side, side, files[side], keys[side].frame);
+            sequence->resolve(frames[side], from <= to ? side : 1 - side, files[side],
+                              keys[side].frame);
         sequence->want(files[0], files[1]);
         // The views of the call before stay valid until both new ones are here.
         std::shared_ptr<firn_vdb_shape> shapes[2];
@@ -279,10 +280,11 @@ firn_result firn_vdb_sequence_interval(firn_vdb_sequence *sequence, int frame, f
             shapes[side] = sequence->wait_for(files[side]);
         for (int side = 0; side < 2; side++) {
             sequence->held[side] = shapes[side];
-            const firn_vdb_shape *shape = shapes[side].get();
+            firn_vdb_shape *shape = shapes[side].get();
             bool moving = files[0] != files[1] && keys[side].frame == files[side];
             keys[side].level_set = firn_vdb_shape_level_set(shape);
             keys[side].velocity = moving ? firn_vdb_shape_velocity(shape) : nullptr;
+            keys[side].shape = moving ? shape : nullptr;
         }
     });
 }

@@ -4,8 +4,10 @@
 
 #include "firn/base.h"
 #include "firn/collider.h"
+#include "firn/exchange.h"
 #include "firn/field.h"
 #include "firn/file.h"
+#include "firn/force.h"
 #include "firn/level_set.h"
 #include "firn/material.h"
 #include "firn/params.h"

@@ -1,4 +1,5 @@
-/// What snow is made of: the constitutive parameters of Stomakhin et al. 2013, Table 2.
+/// What snow is made of, the constitutive parameters of Stomakhin et al. 2013, Table 2; and other
+/// matter that may meet it.
 #ifndef FIRN_MATERIAL_H
 #define FIRN_MATERIAL_H
 
@@ -8,8 +9,17 @@
 extern "C" {
 #endif
 
+/// The constitutive models, method.md section 4.
+typedef enum firn_model_kind {
+    FIRN_MODEL_SNOW,     // packs, hardens and breaks
+    FIRN_MODEL_ELASTIC,  // springs back
+    FIRN_MODEL_GRANULAR, // grains that slide: sand, gravel
+    FIRN_MODEL_LIQUID,   // water, honey, mud
+} firn_model_kind;
+
 typedef struct firn_material_def {
     uint32_t cookie;
+    int model;           // firn_model_kind
     float density;       // kg/m^3, initial
     float young_modulus; // Pa, initial
     float poisson_ratio;
@@ -18,7 +28,12 @@ typedef struct firn_material_def {
     float critical_stretch;     // theta_s
     float jp_min;               // bounds of the plastic volume ratio J_P
     float jp_max;
-    float damping; // s, time constant of the viscosity
+    float damping;        // s, time constant of the viscosity
+    float friction_angle; // degrees
+    float cohesion;       // Pa
+    float sound_speed;    // m/s
+    float viscosity;      // Pa s
+    float yield_stress;   // Pa
 } firn_material_def;
 
 FIRN_API void firn_material_def_reset(firn_material_def *def, size_t size);
@@ -32,14 +47,14 @@ static inline firn_material_def firn_material_def_default(void)
     return def;
 }
 
-/// A named kind of snow and a sentence about it; NULL past the last index.
+/// A named kind of snow, or of other matter, and a sentence about it; NULL past the last index.
 typedef struct firn_material_preset {
     const char *name;
     const char *help;
 } firn_material_preset;
 FIRN_API const firn_material_preset *firn_material_presets(int index);
 
-/// Fills def with a named preset: paper, powder, packing, wet, icy, muddy.
+/// Fills def with a named preset: paper, powder, packing, wet, icy, muddy, jelly, sand, water, mud.
 FIRN_API firn_result firn_material_def_preset(const char *name, firn_material_def *def,
                                               firn_error *error);
 

@@ -39,6 +39,7 @@ typedef struct firn_param {
     const char *label;        // NULL: made from the name
     const char *visible_when; // "shape==box"; NULL: always
     const char *text;         // default of a string or path; NULL: empty
+    bool added; // later than its table: at its default it leaves the hash of a scene as it was
 } firn_param;
 
 /// A table and its length; def structs publish theirs.

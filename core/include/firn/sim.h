@@ -7,7 +7,9 @@
 
 #include "firn/base.h"
 #include "firn/collider.h"
+#include "firn/exchange.h"
 #include "firn/field.h"
+#include "firn/force.h"
 #include "firn/material.h"
 #include "firn/params.h"
 #include "firn/source.h"
@@ -69,6 +71,16 @@ FIRN_API firn_result firn_sim_def_preset(const char *name, firn_sim_def *def, fi
 FIRN_API firn_result firn_sim_create(const firn_sim_def *def, firn_sim **sim, firn_error *error);
 FIRN_API void firn_sim_destroy(firn_sim *sim);
 
+/// firn_sim_create for one of several ranks. The exchange is copied; what user points to must
+/// outlive the simulation. Collective, like firn_sim_add_source and firn_sim_step on what it makes:
+/// when they fail on one rank they fail on all, with the same sentence.
+///
+/// Views, firn_sim_read, firn_sim_save and firn_sim_hash are of the particles that this rank holds
+/// after a step; ranks in their order have them in the order of one rank. Statistics are of all
+/// ranks, except for bytes and seconds.
+FIRN_API firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
+                                            firn_sim **sim, firn_error *error);
+
 FIRN_API firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def,
                                            firn_material_id *id, firn_error *error);
 
@@ -93,6 +105,11 @@ FIRN_API firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id
                                               const firn_surface_key *from,
                                               const firn_surface_key *to, firn_error *error);
 
+/// What acts beside gravity, firn/force.h.
+FIRN_API firn_result firn_sim_add_force(firn_sim *sim, const firn_force_def *def, firn_force_id *id,
+                                        firn_error *error);
+FIRN_API firn_result firn_sim_remove_force(firn_sim *sim, firn_force_id id, firn_error *error);
+
 // Between two calls of firn_sim_step some things may change. A checkpoint does not hold them.
 
 /// Takes over gravity, flip_ratio, dt_min, dt_max, cfl, wave_cfl, tolerance, max_iterations and
@@ -111,6 +128,10 @@ FIRN_API firn_result firn_sim_change_source(firn_sim *sim, firn_source_id id,
 /// Takes over contact, friction and restitution.
 FIRN_API firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
                                               const firn_collider_def *def, firn_error *error);
+
+/// Takes over all but the kind. Wakes snow where the force is different.
+FIRN_API firn_result firn_sim_change_force(firn_sim *sim, firn_force_id id,
+                                           const firn_force_def *def, firn_error *error);
 
 /// What one substep did.
 enum { FIRN_STAGE_COUNT = 8 };
@@ -150,10 +171,36 @@ FIRN_API void firn_sim_set_progress(firn_sim *sim, firn_progress *progress, void
 /// last sane substep.
 FIRN_API firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error);
 
+/// Keeps a copy of the present state, about 120 bytes per particle, which firn_sim_restore goes
+/// back to after the next call of firn_sim_step, however that has ended. Retries go back to the
+/// same copy: whoever marks the state before each step needs no more memory than without. The next
+/// step but one, adding or removing a source and loading a checkpoint make the mark void. On
+/// failure nothing changes but an earlier mark, which is gone.
+FIRN_API firn_result firn_sim_mark(firn_sim *sim, firn_error *error);
+
+/// Particles, time, emission and the settings of sources are as they were at the mark, to the bit;
+/// settings, materials and colliders stay as they are now.
+FIRN_API firn_result firn_sim_restore(firn_sim *sim, firn_error *error);
+
 FIRN_API double firn_sim_time(const firn_sim *sim); // s
 
 /// Statistics of the last substep.
 FIRN_API firn_step_stats firn_sim_stats(const firn_sim *sim);
+
+/// What snow did to a collider in the last call of firn_sim_step: means over the time that the call
+/// simulated, an impulse over its seconds. Zeros before the first call, after a load, and for a
+/// collider that is new. Snow that sleeps on a collider presses as it did when it fell asleep.
+typedef struct firn_collider_force {
+    double seconds;          // s, that the means are over
+    double force[3];         // N
+    double torque[3];        // N m, about the pivot wherever that was
+    double origin_torque[3]; // N m, about the origin of the world
+    double peak;             // N, largest of a substep
+    double asleep[3];        // N, part of the force in the last substep: by snow that sleeps
+    double pivot[3];         // m, at the end: translation of its pose; the origin when it deforms
+} firn_collider_force;
+FIRN_API firn_result firn_sim_collider_force(const firn_sim *sim, firn_collider_id id,
+                                             firn_collider_force *force, firn_error *error);
 
 /// Read-only arrays of the particles. Their order may change every step; id does not. Valid until
 /// the simulation changes. Vectors are read with firn_sim_read.

@@ -2,7 +2,10 @@
 
 #include <string.h>
 
-enum { LARGE = 1 << 20 }; // bytes
+enum {
+    LARGE = 1 << 20, // bytes
+    CHUNK = 1 << 18, // bytes that a thread copies at a time
+};
 
 static firn_result resize(firn_budget *budget, firn_array *array, size_t bytes, bool keep,
                           firn_error *error)
@@ -74,4 +77,14 @@ void firn_array_relax(firn_budget *budget, firn_array *array)
 {
     if (array->bytes > LARGE)
         firn_array_free(budget, array);
+}
+
+void firn_copy(void *to, const void *from, size_t size, int thread_count)
+{
+    size_t count = (size + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(static) num_threads(count > 1 ? thread_count : 1)
+    for (size_t c = 0; c < count; c++) {
+        size_t at = c * CHUNK, rest = size - at;
+        memcpy((char *)to + at, (const char *)from + at, rest < CHUNK ? rest : CHUNK);
+    }
 }

@@ -25,6 +25,9 @@ firn_result firn_array_reserve(firn_budget *budget, firn_array *array, size_t co
 firn_result firn_array_claim(firn_budget *budget, firn_array *array, size_t count, size_t element,
                              firn_error *error);
 
+/// memcpy by several threads at once; nothing when size is 0.
+void firn_copy(void *to, const void *from, size_t size, int thread_count);
+
 void firn_array_free(firn_budget *budget, firn_array *array);
 
 /// Frees scratch memory that is large; a little is worth keeping for the next time.

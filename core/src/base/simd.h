@@ -31,13 +31,6 @@
 #endif
 #endif
 
-/// Every instruction set that kernels are built for, slowest first.
-#if defined(__x86_64__)
-#define FIRN_EVERY_ISA(X) X(scalar) X(baseline) X(avx2) X(avx512)
-#else
-#define FIRN_EVERY_ISA(X) X(scalar) X(baseline)
-#endif
-
 /// Small enough, and called with constants that must reach it.
 #define FIRN_INLINE static inline __attribute__((always_inline))
 
@@ -297,6 +290,26 @@ static inline firn_fx firn_fx_exp(firn_fx a)
     p = p * r + 0.5f;
     firn_fx mantissa = p * r * r + r + 1.0f;
     return mantissa * (firn_fx)((n + 127) << 23);
+}
+
+/// The natural logarithm of a positive normal number, within 2e-7 relative, or absolute near 1.
+static inline firn_fx firn_fx_log(firn_fx a)
+{
+    // a = m 2^n, m between sqrt(1/2) and sqrt(2).
+    firn_ix bits = (firn_ix)a, n = (bits - 0x3f3504f3) >> 23;
+    firn_fx r = (firn_fx)(bits - (n << 23)) - 1.0f, r2 = r * r;
+    firn_fx p = firn_fx_set(7.0376836292e-2f);
+    p = p * r - 1.1514610310e-1f;
+    p = p * r + 1.1676998740e-1f;
+    p = p * r - 1.2420140846e-1f;
+    p = p * r + 1.4249322787e-1f;
+    p = p * r - 1.6668057665e-1f;
+    p = p * r + 2.0000714765e-1f;
+    p = p * r - 2.4999993993e-1f;
+    p = p * r + 3.3333331174e-1f;
+    firn_fx count = firn_fx_from_ix(n);
+    p = p * r * r2 - 2.12194440e-4f * count - 0.5f * r2;
+    return r + p + 0.693359375f * count;
 }
 
 static inline float firn_fx_max_lane(firn_fx a)

@@ -181,26 +181,46 @@ static bool is_deforming_near(const firn_collider *collider, firn_vec3 center, f
     return false;
 }
 
-void firn_colliders_near(const firn_colliders *colliders, firn_vec3 center, float radius,
-                         firn_near *near)
+static bool is_near(const firn_collider *collider, firn_vec3 center, float radius)
 {
+    return collider->active && (collider->deforming ? is_deforming_near(collider, center, radius)
+                                                    : is_rigid_near(collider, center, radius));
+}
+
+void firn_colliders_near(const firn_colliders *colliders, const firn_near *among, firn_vec3 center,
+                         float radius, firn_near *near)
+{
+    int asked = among != NULL ? among->count : colliders->slot_count;
     near->count = 0;
     near->still = true;
-    for (int i = 0; i < colliders->slot_count; i++) {
-        const firn_collider *collider = firn_collider_slot(colliders, i);
-        if (!collider->active || !(collider->deforming ? is_deforming_near(collider, center, radius)
-                                                       : is_rigid_near(collider, center, radius)))
+    for (int i = 0; i < asked; i++) {
+        int index = among != NULL ? among->index[i] : i;
+        const firn_collider *collider = firn_collider_slot(colliders, index);
+        if (!is_near(collider, center, radius))
             continue;
-        near->index[near->count++] = i;
+        if (near->index != NULL)
+            near->index[near->count] = index;
+        near->count++;
         near->still = near->still && collider->still;
     }
 }
 
+bool firn_colliders_are_still(const firn_colliders *colliders, const firn_near *near)
+{
+    bool still = true;
+    for (int i = 0; i < near->count; i++)
+        still = still && firn_collider_slot(colliders, near->index[i])->still;
+    return still;
+}
+
 bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center, float radius)
 {
-    firn_near near;
-    firn_colliders_near(colliders, center, radius, &near);
-    return !near.still;
+    for (int i = 0; i < colliders->slot_count; i++) {
+        const firn_collider *collider = firn_collider_slot(colliders, i);
+        if (!collider->still && is_near(collider, center, radius))
+            return true;
+    }
+    return false;
 }
 
 uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving)
@@ -211,8 +231,35 @@ uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving)
         const firn_collider *collider = firn_collider_slot(colliders, i);
         if (!collider->alive || !collider->active)
             continue;
-        acting |= (uint64_t)1 << i;
+        acting ^= i < 64 ? (uint64_t)1 << i : firn_hash64(&i, sizeof i, 64);
         *moving |= !collider->still;
     }
     return acting;
+}
+
+int firn_colliders_active_count(const firn_colliders *colliders)
+{
+    int count = 0;
+    for (int i = 0; i < colliders->slot_count; i++)
+        count += firn_collider_slot(colliders, i)->active;
+    return count;
+}
+
+void firn_colliders_active(const firn_colliders *colliders, int *index)
+{
+    for (int i = 0; i < colliders->slot_count; i++)
+        if (firn_collider_slot(colliders, i)->active)
+            *index++ = i;
+}
+
+firn_vec3 firn_collider_pivot(const firn_colliders *colliders, int index)
+{
+    const firn_collider *collider = firn_collider_slot(colliders, index);
+    return collider->deforming ? firn_vec(0.0f, 0.0f, 0.0f) : collider->pivot;
+}
+
+firn_vec3 firn_collider_normal(const firn_colliders *colliders, int index, firn_vec3 position)
+{
+    return firn_normalize(
+        firn_collider_distance(firn_collider_slot(colliders, index), position).gradient);
 }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static firn_result find_collider(const firn_colliders *colliders, firn_collider_id id,
-                                 firn_collider **found, firn_error *error)
+firn_result firn_colliders_find(const firn_colliders *colliders, firn_collider_id id,
+                                firn_collider **found, firn_error *error)
 {
     if (id.index1 == 0)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the collider id is null");
@@ -80,11 +80,6 @@ firn_result firn_colliders_add(firn_colliders *colliders, const firn_collider_de
 {
     FIRN_TRY(firn_collider_def_check(def, error));
     int index = free_slot(colliders);
-    if (index >= FIRN_NEAR_LIMIT)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "there are %d colliders already, the most a simulation can have; join "
-                         "several into one level set",
-                         FIRN_NEAR_LIMIT);
     firn_collider added = {.alive = true, .generation = 1, .def = *def};
     added.def.level_set = NULL;
     firn_result result = build_collider(colliders->budget, &added, def->level_set, error);
@@ -108,7 +103,7 @@ firn_result firn_colliders_add(firn_colliders *colliders, const firn_collider_de
 firn_result firn_colliders_remove(firn_colliders *colliders, firn_collider_id id, firn_error *error)
 {
     firn_collider *collider = NULL;
-    FIRN_TRY(find_collider(colliders, id, &collider, error));
+    FIRN_TRY(firn_colliders_find(colliders, id, &collider, error));
     release(colliders->budget, collider);
     collider->alive = false;
     collider->active = false;
@@ -161,7 +156,7 @@ firn_result firn_colliders_move(firn_colliders *colliders, firn_collider_id id,
                                 const firn_pose_key *keys, int count, firn_error *error)
 {
     firn_collider *collider = NULL;
-    FIRN_TRY(find_collider(colliders, id, &collider, error));
+    FIRN_TRY(firn_colliders_find(colliders, id, &collider, error));
     if (collider->deforming)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "collider %u deforms: its surfaces are in world space and cannot be moved",
@@ -180,7 +175,7 @@ firn_result firn_colliders_change(firn_colliders *colliders, firn_collider_id id
                                   const firn_collider_def *def, bool *changed, firn_error *error)
 {
     firn_collider *collider = NULL;
-    FIRN_TRY(find_collider(colliders, id, &collider, error));
+    FIRN_TRY(firn_colliders_find(colliders, id, &collider, error));
     FIRN_TRY(firn_collider_def_check(def, error));
     firn_collider_def *own = &collider->def;
     *changed = own->contact != def->contact || own->friction != def->friction ||
@@ -220,7 +215,7 @@ firn_result firn_colliders_deform(firn_colliders *colliders, firn_collider_id id
                                   firn_error *error)
 {
     firn_collider *collider = NULL;
-    FIRN_TRY(find_collider(colliders, id, &collider, error));
+    FIRN_TRY(firn_colliders_find(colliders, id, &collider, error));
     if (collider->def.shape != FIRN_SHAPE_LEVEL_SET)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "only a level set deforms; collider %u is none",
                          id.index1);

@@ -20,14 +20,44 @@ typedef struct firn_colliders {
     bool jumped;      // one was moved to another place than that substep left it in
 } firn_colliders;
 
-enum { FIRN_NEAR_LIMIT = 64 };
-
-/// The colliders that a region may touch.
+/// The colliders that a region may touch, in the order of their slots.
 typedef struct firn_near {
     int count;
     bool still; // none of them moves
-    int index[FIRN_NEAR_LIMIT];
+    int *index; // the caller's memory, see firn_colliders_near
 } firn_near;
+
+/// What snow has given a collider.
+typedef struct firn_impulse {
+    double linear[3];  // kg m/s
+    double angular[3]; // kg m^2/s, about the origin of the world
+} firn_impulse;
+
+/// Adds the impulse that mass gave when its velocity at position changed.
+static inline void firn_impulse_add(firn_impulse *sum, firn_vec3 position, float mass,
+                                    firn_vec3 before, firn_vec3 after)
+{
+    double m = mass, x = position.x, y = position.y, z = position.z;
+    double px = m * ((double)before.x - (double)after.x);
+    double py = m * ((double)before.y - (double)after.y);
+    double pz = m * ((double)before.z - (double)after.z);
+    sum->linear[0] += px;
+    sum->linear[1] += py;
+    sum->linear[2] += pz;
+    sum->angular[0] += y * pz - z * py;
+    sum->angular[1] += z * px - x * pz;
+    sum->angular[2] += x * py - y * px;
+}
+
+/// sum += factor * other
+static inline void firn_impulse_add_scaled(firn_impulse *sum, double factor,
+                                           const firn_impulse *other)
+{
+    for (int i = 0; i < 3; i++) {
+        sum->linear[i] += factor * other->linear[i];
+        sum->angular[i] += factor * other->angular[i];
+    }
+}
 
 typedef enum firn_node_state {
     FIRN_NODE_FREE,    // no contact
@@ -40,8 +70,30 @@ typedef struct firn_node_contact {
     firn_vec3 velocity;  // m/s, after the collision
     firn_vec3 direction; // unit length, see firn_node_state
     firn_node_state state;
-    bool outside; // of all colliders that were asked
+    uint32_t holders; // a bit for each place in firn_near that gave it something
+    bool outside;     // of all colliders that were asked
 } firn_node_contact;
+
+/// Places in firn_near that a node remembers; all beyond share the last.
+enum { FIRN_HOLDER_LIMIT = 22 };
+
+/// State and holders in one number, exactly, as node fields keep them.
+static inline float firn_contact_pack(firn_node_state state, uint32_t holders)
+{
+    return (float)((uint32_t)state + 4 * holders);
+}
+static inline firn_node_state firn_contact_state(float packed)
+{
+    return (firn_node_state)((uint32_t)packed & 3);
+}
+static inline uint32_t firn_contact_holders(float packed) { return (uint32_t)packed >> 2; }
+
+/// Something with mass that meets colliders.
+typedef struct firn_mass_point {
+    firn_vec3 position; // m
+    firn_vec3 velocity; // m/s
+    float mass;         // kg
+} firn_mass_point;
 
 typedef struct firn_particle_contact {
     firn_vec3 velocity; // m/s, after the collision
@@ -49,8 +101,7 @@ typedef struct firn_particle_contact {
     float clearance;    // m, that it and the colliders asked may go before another look is due
 } firn_particle_contact;
 
-/// Whatever is refused or fails here leaves everything as it was. At most FIRN_NEAR_LIMIT colliders
-/// can live at once.
+/// Whatever is refused or fails here leaves everything as it was.
 firn_result firn_colliders_add(firn_colliders *colliders, const firn_collider_def *def,
                                firn_collider_id *id, firn_error *error);
 firn_result firn_colliders_remove(firn_colliders *colliders, firn_collider_id id,
@@ -78,29 +129,50 @@ float firn_colliders_travel(const firn_colliders *colliders);
 /// Fixes poses and velocities for the substep from time to time + dt. Cannot fail.
 void firn_colliders_prepare(firn_colliders *colliders, double time, float dt);
 
-/// Lists the active colliders whose inside or surface comes within radius of center during the
-/// prepared substep, and maybe some more. The region must hold the nodes, or the whole ways of the
-/// particles, that are going to ask with the list.
-void firn_colliders_near(const firn_colliders *colliders, firn_vec3 center, float radius,
-                         firn_near *near);
+/// Of the colliders in among, or of all when that is NULL, lists the active ones whose inside or
+/// surface comes within radius of center during the prepared substep, and maybe some more. The
+/// region must hold the nodes, or the whole ways of the particles, that are going to ask with the
+/// list. near->index has room for all that are asked about, or is NULL when only the number counts.
+void firn_colliders_near(const firn_colliders *colliders, const firn_near *among, firn_vec3 center,
+                         float radius, firn_near *near);
+
+/// True when none of these colliders moves in the prepared substep.
+bool firn_colliders_are_still(const firn_colliders *colliders, const firn_near *near);
 
 /// True when one of these colliders does not stand still.
 bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center, float radius);
 
-/// The colliders that act in the prepared substep, a bit for each, and whether any moves.
+/// A number that stands for the set of colliders that act in the prepared substep, different for
+/// different sets: a bit for each of the first 64, beyond those a hash. And whether any moves.
 uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving);
 
-/// Grid pass: the velocity of a node at position after meeting the colliders of near at the end
-/// of the substep, and which of its degrees of freedom are given.
-firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
-                                            firn_vec3 position, firn_vec3 velocity);
+/// How many act in the prepared substep, and which.
+int firn_colliders_active_count(const firn_colliders *colliders);
+void firn_colliders_active(const firn_colliders *colliders, int *index);
 
-/// Particle pass: a particle at position (start of the substep) that wants to move with velocity
-/// for dt, that of the prepared substep. It flies to the surface and goes on from there with the
-/// velocity after the contact; the push moves it out of whatever it would end in, to the side it
-/// came from.
+/// The living collider with this id.
+firn_result firn_colliders_find(const firn_colliders *colliders, firn_collider_id id,
+                                firn_collider **found, firn_error *error);
+
+/// The point that its torque is told about in the prepared substep: the translation of its pose,
+/// the origin of the world for one that deforms.
+firn_vec3 firn_collider_pivot(const firn_colliders *colliders, int index);
+/// Direction away from it at the end of the substep, of unit length; zero where there is none.
+firn_vec3 firn_collider_normal(const firn_colliders *colliders, int index, firn_vec3 position);
+
+/// Grid pass: the velocity of a node after meeting the colliders of near at the end of the substep,
+/// and which of its degrees of freedom are given. What each of near takes is added to its place in
+/// taken, which may be NULL; all together it is what the node loses, to rounding in double.
+firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
+                                            const firn_mass_point *node, firn_impulse *taken);
+
+/// Particle pass: a particle (start of the substep) that wants to move with its velocity for dt,
+/// that of the prepared substep. It flies to the surface and goes on from there with the velocity
+/// after the contact; the push moves it out of whatever it would end in, to the side it came from,
+/// and carries no momentum. Impulses as above, where the particle was at the impact.
 firn_particle_contact firn_colliders_touch_particle(const firn_colliders *colliders,
-                                                    const firn_near *near, firn_vec3 position,
-                                                    firn_vec3 velocity, float dt);
+                                                    const firn_near *near,
+                                                    const firn_mass_point *particle, float dt,
+                                                    firn_impulse *taken);
 
 #endif

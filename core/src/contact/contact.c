@@ -129,17 +129,30 @@ static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
     return true;
 }
 
-firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
-                                            firn_vec3 position, firn_vec3 velocity)
+// Lets a node collide all colliders of near in turn; gives how many did something.
+static int touch_all(node *n, const firn_colliders *colliders, const firn_near *near,
+                     const firn_mass_point *point, firn_impulse *taken)
 {
-    node n = {.contact = {.velocity = velocity, .state = FIRN_NODE_FREE, .outside = true}};
     int contacts = 0;
-    for (int i = 0; i < near->count; i++)
-        contacts += touch(&n, firn_collider_slot(colliders, near->index[i]), position);
+    for (int i = 0; i < near->count; i++) {
+        firn_vec3 before = n->contact.velocity;
+        if (!touch(n, firn_collider_slot(colliders, near->index[i]), point->position))
+            continue;
+        contacts++;
+        n->contact.holders |= 1u << (i < FIRN_HOLDER_LIMIT ? i : FIRN_HOLDER_LIMIT - 1);
+        if (taken != NULL)
+            firn_impulse_add(&taken[i], point->position, point->mass, before, n->contact.velocity);
+    }
+    return contacts;
+}
+
+firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
+                                            const firn_mass_point *point, firn_impulse *taken)
+{
+    node n = {.contact = {.velocity = point->velocity, .state = FIRN_NODE_FREE, .outside = true}};
     // What one surface has done may lead back into another that had let go.
-    if (contacts > 1)
-        for (int i = 0; i < near->count; i++)
-            touch(&n, firn_collider_slot(colliders, near->index[i]), position);
+    if (touch_all(&n, colliders, near, point, taken) > 1)
+        touch_all(&n, colliders, near, point, taken);
     return n.contact;
 }
 
@@ -281,13 +294,14 @@ static bool find_contact(const firn_collider *collider, flight *f, float *s, fir
 }
 
 // Lets a flight collide a collider; true when that changed it.
-static bool collide(const firn_collider *collider, flight *f)
+static bool collide(const firn_collider *collider, flight *f, float mass, firn_impulse *taken)
 {
     float s;
     firn_distance at;
     if (!find_contact(collider, f, &s, &at))
         return false;
-    firn_vec3 surface_velocity = firn_collider_velocity(collider, firn_lerp(f->start, f->end, s));
+    firn_vec3 impact = firn_lerp(f->start, f->end, s);
+    firn_vec3 surface_velocity = firn_collider_velocity(collider, impact);
     float steep = firn_length(at.gradient);
     bool flat = !(steep >= FLAT_GRADIENT);
     firn_vec3 normal = flat ? direction_back(collider, f, surface_velocity)
@@ -301,15 +315,19 @@ static bool collide(const firn_collider *collider, flight *f)
     if (firn_dot(normal, normal) > 0.0f)
         end = push_out(collider, end, normal);
     bool changed = !same(velocity, f->velocity) || !same(end, f->end);
+    if (taken != NULL)
+        firn_impulse_add(taken, impact, mass, f->velocity, velocity);
     f->velocity = velocity;
     f->end = end;
     return changed;
 }
 
 firn_particle_contact firn_colliders_touch_particle(const firn_colliders *colliders,
-                                                    const firn_near *near, firn_vec3 position,
-                                                    firn_vec3 velocity, float dt)
+                                                    const firn_near *near,
+                                                    const firn_mass_point *particle, float dt,
+                                                    firn_impulse *taken)
 {
+    firn_vec3 position = particle->position, velocity = particle->velocity;
     flight f = {position, firn_add_scaled(position, dt, velocity), velocity, dt, INFINITY};
     firn_particle_contact contact = {.velocity = velocity};
     // Pushed out of one, it may be inside of another: look again until nothing changes.
@@ -317,7 +335,8 @@ firn_particle_contact firn_colliders_touch_particle(const firn_colliders *collid
     for (int sweep = 0; changed && sweep < SWEEPS; sweep++) {
         changed = false;
         for (int i = 0; i < near->count; i++)
-            changed |= collide(firn_collider_slot(colliders, near->index[i]), &f);
+            changed |= collide(firn_collider_slot(colliders, near->index[i]), &f, particle->mass,
+                               taken != NULL ? &taken[i] : NULL);
         touched |= changed;
         changed &= near->count > 1;
     }

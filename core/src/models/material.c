@@ -1,46 +1,77 @@
 #include "firn/material.h"
 
 #include "firn/defs.h"
+#include "models.h"
 
 #include <string.h>
 
 #define ROW(field) FIRN_PARAM(firn_material_def, field)
+#define CHOICE(name) "|" #name
 
 // clang-format off
 static const firn_param material_params[] = {
+    {ROW(model), FIRN_CHOICE, {FIRN_MODEL_SNOW}, .max = FIRN_MODEL_COUNT - 1, .unit = "", .help =
+     "What the material does when it is deformed: snow packs, hardens and breaks; elastic springs "
+     "back from any deformation; granular is grains that slide on each other, such as sand; liquid "
+     "flows, such as water, honey or mud", .choices = FIRN_EVERY_MODEL(CHOICE) + 1, .added = true},
     {ROW(density), FIRN_FLOAT, {400.0}, 1.0, 5000.0, "kg/m^3",
      "Mass per volume before anything happens. Fresh powder has 50 to 150, settled snow 200 to "
      "400, wet snow 500, solid ice 917"},
     {ROW(young_modulus), FIRN_FLOAT, {1.4e5}, 1.0, 1e9, "Pa",
      "Stiffness before packing. Higher is icy and crisp, lower is soft and muddy; the explicit "
-     "step shrinks with its square root", .label = "Young's modulus"},
+     "step shrinks with its square root", .label = "Young's modulus",
+     .visible_when = "model==snow|elastic|granular"},
     {ROW(poisson_ratio), FIRN_FLOAT, {0.2}, 0.0, 0.49, "",
      "How much snow that is squeezed bulges sideways; 0.5 would be incompressible", .label =
-     "Poisson's ratio"},
+     "Poisson's ratio",
+     .visible_when = "model==snow|elastic|granular"},
     {ROW(hardening), FIRN_FLOAT, {10.0}, 0.0, 50.0, "",
      "How fast packing hardens and stretching weakens the snow: its stiffness is multiplied by "
-     "exp(hardening * (1 - J_P)). Higher is brittle, lower is ductile, 0 turns it off"},
+     "exp(hardening * (1 - J_P)). Higher is brittle, lower is ductile, 0 turns it off",
+     .visible_when = "model==snow"},
     {ROW(critical_compression), FIRN_FLOAT, {2.5e-2}, 1e-5, 0.9, "",
      "Squeeze (theta_c) at which snow stops springing back and stays packed. Smaller is powdery, "
-     "larger is chunky"},
+     "larger is chunky",
+     .visible_when = "model==snow"},
     {ROW(critical_stretch), FIRN_FLOAT, {7.5e-3}, 1e-5, 0.9, "",
      "Stretch (theta_s) at which snow starts to break. Smaller is powdery, larger holds together "
-     "in chunks"},
+     "in chunks",
+     .visible_when = "model==snow"},
     // J_P 0.1 at hardening 10 is e^9 times the initial stiffness and far denser than ice: real
     // packing never comes near, a numerical accident does. J_P 8 is snow of 50 kg/m^3, the lightest
     // that falls; beyond, the stiffness would only sink until a float cannot hold it.
     {ROW(jp_min), FIRN_FLOAT, {0.1}, 0.01, 1.0, "",
      "Lower bound of the plastic volume ratio J_P: packed to this share of its volume, snow "
-     "hardens no further", .label = "J_P minimum"},
+     "hardens no further", .label = "J_P minimum",
+     .visible_when = "model==snow"},
     {ROW(jp_max), FIRN_FLOAT, {8.0}, 1.0, 100.0, "",
      "Upper bound of the plastic volume ratio J_P: torn apart to this multiple of its volume, "
-     "snow weakens no further", .label = "J_P maximum"},
+     "snow weakens no further", .label = "J_P maximum",
+     .visible_when = "model==snow|granular"},
     // Backward Euler at the paper's step of 0.5 ms damps vibrations just as much.
     {ROW(damping), FIRN_FLOAT, {5e-4}, 0.0, 0.1, "s",
      "Time constant of the friction inside the snow, which stops it ringing: stress grows by this "
      "much strain rate. More is doughy and holds together, 0 rings and breaks into dust. It does "
      "not depend on the substep. Acts in the explicit step with APIC; FLIP and the implicit step "
-     "damp in their own ways"},
+     "damp in their own ways",
+     .visible_when = "model==snow|elastic"},
+    {ROW(friction_angle), FIRN_FLOAT, {35.0}, 1.0, 70.0, "degrees",
+     "Steepest slope on which grains stay: 30 to 35 for dry sand, 40 for gravel",
+     .visible_when = "model==granular", .added = true},
+    {ROW(cohesion), FIRN_FLOAT, {0.0}, 0.0, 1e6, "Pa",
+     "What holds grains together without pressure: 0 for dry sand, 500 to 5000 for damp. A "
+     "vertical cut stands up to 4 cohesion tan(45 + friction angle / 2) / (density g)",
+     .visible_when = "model==granular", .added = true},
+    {ROW(sound_speed), FIRN_FLOAT, {30.0}, 1.0, 2000.0, "m/s",
+     "Speed of sound, which sets how little the liquid is compressed: ten times its fastest flow "
+     "is enough; the explicit step shrinks with it",
+     .visible_when = "model==liquid", .added = true},
+    {ROW(viscosity), FIRN_FLOAT, {0.0018}, 0.0, 1e5, "Pa s",
+     "Inner friction: water near freezing 0.0018, chocolate sauce 10, honey 10 to 100. Much of it "
+     "at fine cells wants the implicit step", .visible_when = "model==liquid", .added = true},
+    {ROW(yield_stress), FIRN_FLOAT, {0.0}, 0.0, 1e5, "Pa",
+     "Shear stress below which the liquid does not flow: 0 for water, 30 to 100 for mud or slush",
+     .visible_when = "model==liquid", .added = true},
 };
 
 // Each row names only what differs from the paper's snow, after section 5 and figure 8: the two
@@ -48,6 +79,8 @@ static const firn_param material_params[] = {
 static const struct {
     firn_material_preset preset;
     float density, young_modulus, hardening, critical_compression, critical_stretch, jp_min, jp_max;
+    firn_model_kind model;
+    float poisson_ratio, friction_angle, viscosity, yield_stress;
 } presets[] = {
     {{"paper", "The reference snow of Stomakhin et al. 2013, Table 2: breaks into chunks and loose "
                "snow, a good start for anything"}, .density = 0.0f},
@@ -65,6 +98,16 @@ static const struct {
      .jp_max = 5.0f},
     {{"muddy", "Slush: soft and ductile, smears and sags instead of breaking"},
      .density = 600.0f, .young_modulus = 4.8e4f, .hardening = 5.0f},
+    {{"jelly", "Soft and elastic: wobbles and springs back"},
+     .model = FIRN_MODEL_ELASTIC, .density = 1000.0f, .young_modulus = 5.0e4f,
+     .poisson_ratio = 0.4f},
+    {{"sand", "Dry grains: flow, pile up at their friction angle and never stick"},
+     .model = FIRN_MODEL_GRANULAR, .density = 1600.0f, .young_modulus = 1.0e6f,
+     .poisson_ratio = 0.3f, .friction_angle = 34.0f},
+    {{"water", "Thin and heavy: splashes and levels out"},
+     .model = FIRN_MODEL_LIQUID, .density = 1000.0f},
+    {{"mud", "A thick liquid that stays where it is until it is pushed hard enough"},
+     .model = FIRN_MODEL_LIQUID, .density = 1600.0f, .viscosity = 5.0f, .yield_stress = 60.0f},
 };
 // clang-format on
 
@@ -105,10 +148,15 @@ firn_result firn_material_def_preset(const char *name, firn_material_def *def, f
         override(&def->critical_stretch, presets[i].critical_stretch);
         override(&def->jp_min, presets[i].jp_min);
         override(&def->jp_max, presets[i].jp_max);
+        override(&def->poisson_ratio, presets[i].poisson_ratio);
+        override(&def->friction_angle, presets[i].friction_angle);
+        override(&def->viscosity, presets[i].viscosity);
+        override(&def->yield_stress, presets[i].yield_stress);
+        def->model = presets[i].model;
         return FIRN_OK;
     }
     return firn_fail(error, FIRN_ERR_NOT_FOUND,
-                     "there is no snow called '%.100s'; choose paper, powder, packing, wet, icy "
-                     "or muddy",
+                     "there is no material called '%.100s'; choose paper, powder, packing, wet, "
+                     "icy, muddy, jelly, sand, water or mud",
                      name);
 }

@@ -15,9 +15,6 @@ enum {
     CHUNKS = 64,     // that are hashed at a time
 };
 
-/// Of a header's flags.
-enum { VOLUMES_MISSING = 1, DISTURBED = 2 };
-
 static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 
 /// The first bytes; all numbers little-endian as on every machine Firn is built for.
@@ -26,35 +23,25 @@ typedef struct checkpoint_header {
     uint32_t version;
     uint32_t header_size;
     uint64_t total_size; // bytes of the whole checkpoint
-    uint64_t layout;     // hash of the channel layout
+    uint64_t layout;     // hash of the channel layout and of the models
     uint64_t checksum;   // of everything else
     char program[16];    // version of Firn
     // What the simulation must share.
     float cell_size;
     int32_t kernel, transfer, integrator;
     int32_t material_count, source_count;
-    // What is restored.
-    uint64_t count, sorted_count, block_count;
-    int64_t substep;
-    double time;
-    uint32_t next_id;
-    uint32_t flags; // VOLUMES_MISSING, DISTURBED
-    uint64_t acting_colliders;
+    firn_state_scalars state; // what is restored
 } checkpoint_header;
 
-/// Where a block's particles are; the rest of firn_block follows from a sort.
-typedef struct saved_block {
-    firn_coord coord;
-    uint32_t begin, end;
-    float rest;
-} saved_block;
-
-/// How far a source has come.
-typedef struct saved_source {
-    double begun, emitted;
-    double shift[3];
-    int32_t started, alive;
-} saved_source;
+// What the slots of the particles hold follows from the models; zero for snow alone.
+static uint64_t models_hash(const firn_sim *sim)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < sim->materials.count; i++)
+        if (sim->materials.model[i] != FIRN_MODEL_SNOW)
+            hash ^= firn_hash64(&sim->materials.model[i], 1, (uint64_t)i);
+    return hash;
+}
 
 static uint64_t layout_hash(const firn_sim *sim)
 {
@@ -68,15 +55,9 @@ static uint64_t layout_hash(const firn_sim *sim)
                                FIRN_STIFFNESS,
                                FIRN_ID,
                                FIRN_C,
-                               sizeof(saved_block),
-                               sizeof(saved_source)};
-    return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION);
-}
-
-static uint64_t body_size(const checkpoint_header *h, int channel_count)
-{
-    return h->count * ((uint64_t)channel_count * 4 + 1) + (h->count - h->sorted_count) * 8 +
-           h->block_count * sizeof(saved_block) + (uint64_t)h->source_count * sizeof(saved_source);
+                               sizeof(firn_saved_block),
+                               sizeof(firn_saved_source)};
+    return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION) ^ models_hash(sim);
 }
 
 static checkpoint_header make_header(const firn_sim *sim)
@@ -94,47 +75,18 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.integrator = sim->def.integrator;
     h.material_count = sim->materials.count;
     h.source_count = sim->emission.source_count;
-    h.count = sim->particles.count;
-    h.sorted_count = sim->order.sorted_count;
-    h.block_count = sim->grid.block_count;
-    h.substep = sim->substep;
-    h.time = sim->time;
-    h.next_id = sim->particles.next_id;
-    h.flags =
-        (sim->volumes_missing ? VOLUMES_MISSING : 0u) | (sim->rest.disturbed ? DISTURBED : 0u);
-    h.acting_colliders = sim->rest.acting_colliders;
-    h.total_size = sizeof h + body_size(&h, sim->particles.channel_count);
+    h.state = firn_state_scalars_of(sim);
+    h.total_size = sizeof h + firn_state_arrays(sim, &h.state).bytes;
     return h;
 }
 
-/// Receives the pieces of the state one after the other.
-typedef void piece_sink(void *user, const void *bytes, size_t size);
-
-static void write_body(const firn_sim *sim, piece_sink *sink, void *user)
+static void write_body(const firn_sim *sim, firn_state_sink *sink, void *user)
 {
     firn_transfer_recover(sim);
-    const firn_particles *p = &sim->particles;
-    for (int c = 0; c < p->channel_count; c++)
-        sink(user, firn_channel_of(p, c), p->count * sizeof(float));
-    sink(user, p->material.data, p->count);
-    sink(user, sim->emission.new_keys.data,
-         (p->count - sim->order.sorted_count) * sizeof(uint64_t));
-    const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    for (size_t b = 0; b < sim->grid.block_count; b++) {
-        saved_block saved = {blocks[b].coord, blocks[b].begin, blocks[b].end, blocks[b].rest};
-        sink(user, &saved, sizeof saved);
-    }
-    const firn_source *sources = sim->emission.sources.data;
-    for (int i = 0; i < sim->emission.source_count; i++) {
-        saved_source saved;
-        memset(&saved, 0, sizeof saved);
-        saved.begun = sources[i].begun;
-        saved.emitted = sources[i].emitted;
-        memcpy(saved.shift, sources[i].shift, sizeof saved.shift);
-        saved.started = sources[i].started;
-        saved.alive = sources[i].alive;
-        sink(user, &saved, sizeof saved);
-    }
+    firn_state_scalars scalars = firn_state_scalars_of(sim);
+    firn_state_list list = firn_state_arrays(sim, &scalars);
+    for (int i = 0; i < list.count; i++)
+        firn_state_write(sim, &list.array[i], sink, user);
 }
 
 /// Where pieces go, and how many threads may help.
@@ -165,16 +117,6 @@ static uint64_t hash_piece(const void *bytes, size_t size, uint64_t seed, int th
     return hash;
 }
 
-static void copy_piece(void *to, const void *from, size_t size, int thread_count)
-{
-    size_t count = (size + CHUNK - 1) / CHUNK;
-#pragma omp parallel for schedule(static) num_threads(count > 1 ? thread_count : 1)
-    for (size_t c = 0; c < count; c++) {
-        size_t at = c * CHUNK, rest = size - at;
-        memcpy((char *)to + at, (const char *)from + at, rest < CHUNK ? rest : CHUNK);
-    }
-}
-
 static void hash_sink(void *user, const void *bytes, size_t size)
 {
     destination *d = user;
@@ -189,7 +131,7 @@ static void file_sink(void *user, const void *bytes, size_t size)
 static void memory_sink(void *user, const void *bytes, size_t size)
 {
     destination *d = user;
-    copy_piece(d->at, bytes, size, d->thread_count);
+    firn_copy(d->at, bytes, size, d->thread_count);
     d->at += size;
 }
 
@@ -242,19 +184,20 @@ firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size
     return FIRN_OK;
 }
 
-/// Bytes of a checkpoint that are still to be read; the checksum runs along as it was written.
-typedef struct cursor {
-    const unsigned char *at, *end;
+/// The bytes of a checkpoint, and what they are called in messages.
+typedef struct source_bytes {
+    const unsigned char *at;
+    size_t size;
     const char *name;
-} cursor;
+} source_bytes;
 
-static const void *take(cursor *c, size_t size)
+// Counts that no simulation has would overflow the sizes that follow from them.
+static bool sizes_are_sound(const firn_sim *sim, const checkpoint_header *h, size_t size)
 {
-    if ((size_t)(c->end - c->at) < size)
-        return NULL;
-    const void *here = c->at;
-    c->at += size;
-    return here;
+    const firn_state_scalars *s = &h->state;
+    return s->count <= FIRN_PARTICLE_LIMIT && s->sorted_count <= s->count &&
+           s->block_count <= s->sorted_count && h->total_size == size &&
+           h->total_size == sizeof *h + firn_state_arrays(sim, s).bytes;
 }
 
 static firn_result check_header(const firn_sim *sim, const checkpoint_header *h, size_t size,
@@ -282,162 +225,122 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
                          name, h->material_count, h->source_count, sim->materials.count,
                          sim->emission.source_count);
     if (h->layout != layout_hash(sim))
-        return firn_fail(error, FIRN_ERR_FORMAT, "%s has another layout of particles", name);
-    bool sizes = h->count <= FIRN_PARTICLE_LIMIT && h->sorted_count <= h->count &&
-                 h->block_count <= h->sorted_count && h->total_size == size &&
-                 h->total_size == sizeof *h + body_size(h, sim->particles.channel_count);
-    if (!sizes)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "%s was saved with other particle channels or with materials of other "
+                         "models; resume the scene that wrote it",
+                         name);
+    if (!sizes_are_sound(sim, h, size))
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: %zu bytes found, %llu expected for %llu particles", name,
-                         size, (unsigned long long)h->total_size, (unsigned long long)h->count);
+                         size, (unsigned long long)h->total_size,
+                         (unsigned long long)h->state.count);
     return FIRN_OK;
 }
 
-// Goes through the pieces as write_body has written them.
-static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h, cursor c)
+// Goes through the arrays as write_body has written them.
+static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h,
+                            const firn_state_list *list, const unsigned char *body)
 {
     uint64_t hash = header_checksum(*h);
-    int threads = sim->thread_count;
-    for (int i = 0; i < sim->particles.channel_count; i++)
-        hash = hash_piece(take(&c, h->count * 4), h->count * 4, hash, threads);
-    hash = hash_piece(take(&c, h->count), h->count, hash, threads);
-    size_t keys = (h->count - h->sorted_count) * 8;
-    hash = hash_piece(take(&c, keys), keys, hash, threads);
-    for (uint64_t b = 0; b < h->block_count; b++)
-        hash = firn_hash64(take(&c, sizeof(saved_block)), sizeof(saved_block), hash);
-    for (int i = 0; i < h->source_count; i++)
-        hash = firn_hash64(take(&c, sizeof(saved_source)), sizeof(saved_source), hash);
+    for (int k = 0; k < list->count; k++) {
+        const firn_state_array *a = &list->array[k];
+        const unsigned char *bytes = body + a->offset;
+        if (a->pack == NULL)
+            hash = hash_piece(bytes, firn_state_bytes(a), hash, sim->thread_count);
+        for (size_t i = 0; a->pack != NULL && i < a->count; i++)
+            hash = firn_hash64(bytes + i * a->element, a->element, hash);
+    }
     return hash;
 }
 
 // A right checksum says that the bytes are as written; these say that they can be used.
-static bool blocks_are_sound(const saved_block *blocks, const checkpoint_header *h)
+static bool blocks_are_sound(const unsigned char *bytes, const firn_state_scalars *s)
 {
     uint32_t last = 0;
     uint64_t last_key = 0;
-    for (uint64_t b = 0; b < h->block_count; b++) {
-        firn_coord c = blocks[b].coord;
+    for (uint64_t b = 0; b < s->block_count; b++) {
+        firn_saved_block block;
+        memcpy(&block, bytes + b * sizeof block, sizeof block);
+        firn_coord c = block.coord;
         int32_t limit = FIRN_COORD_LIMIT - 2;
-        if (blocks[b].begin != last || blocks[b].end < last || blocks[b].end > h->sorted_count ||
+        if (block.begin != last || block.end < last || block.end > s->sorted_count ||
             c.x <= -limit || c.x >= limit || c.y <= -limit || c.y >= limit || c.z <= -limit ||
-            c.z >= limit || !(blocks[b].rest >= 0.0f))
+            c.z >= limit || !(block.rest >= 0.0f))
             return false;
         uint64_t key = firn_block_key(c);
         if (b > 0 && key <= last_key)
             return false;
         last_key = key;
-        last = blocks[b].end;
+        last = block.end;
     }
-    return last == h->sorted_count;
+    return last == s->sorted_count;
 }
 
-static bool materials_are_sound(const uint8_t *material, const checkpoint_header *h)
+static bool materials_are_sound(const unsigned char *material, const checkpoint_header *h)
 {
-    for (uint64_t p = 0; p < h->count; p++)
+    for (uint64_t p = 0; p < h->state.count; p++)
         if (material[p] >= h->material_count)
             return false;
     return true;
 }
 
 // A source that was removed since cannot come back.
-static firn_result check_sources(const firn_sim *sim, const checkpoint_header *h, cursor c,
+static firn_result check_sources(const firn_sim *sim, const unsigned char *bytes, const char *name,
                                  firn_error *error)
 {
-    c.at = c.end - (size_t)h->source_count * sizeof(saved_source);
     const firn_source *sources = sim->emission.sources.data;
-    for (int i = 0; i < h->source_count; i++) {
-        saved_source saved;
-        memcpy(&saved, take(&c, sizeof saved), sizeof saved);
+    for (int i = 0; i < sim->emission.source_count; i++) {
+        firn_saved_source saved;
+        memcpy(&saved, bytes + (size_t)i * sizeof saved, sizeof saved);
         if (saved.alive != 0 && !sources[i].alive)
             return firn_fail(error, FIRN_ERR_ARGUMENT,
                              "%s was saved before source %d was removed; add the source again, "
                              "in a new simulation",
-                             c.name, i + 1);
+                             name, i + 1);
     }
     return FIRN_OK;
 }
 
-static void restore(firn_sim *sim, const checkpoint_header *h, cursor c)
+static firn_result check_body(const firn_sim *sim, const checkpoint_header *h,
+                              const source_bytes *from, firn_error *error)
 {
-    firn_particles *p = &sim->particles;
-    for (int i = 0; i < p->channel_count; i++)
-        copy_piece(firn_channel_of(p, i), take(&c, h->count * 4), h->count * 4, sim->thread_count);
-    copy_piece(p->material.data, take(&c, h->count), h->count, sim->thread_count);
-    size_t keys = (h->count - h->sorted_count) * 8;
-    copy_piece(sim->emission.new_keys.data, take(&c, keys), keys, sim->thread_count);
-    firn_block *blocks = firn_grid_blocks(&sim->grid);
-    for (uint64_t b = 0; b < h->block_count; b++) {
-        saved_block saved;
-        memcpy(&saved, take(&c, sizeof saved), sizeof saved);
-        blocks[b] = (firn_block){
-            .coord = saved.coord, .begin = saved.begin, .end = saved.end, .rest = saved.rest};
-    }
-    firn_source *sources = sim->emission.sources.data;
-    for (int i = 0; i < h->source_count; i++) {
-        saved_source saved;
-        memcpy(&saved, take(&c, sizeof saved), sizeof saved);
-        sources[i].begun = saved.begun;
-        sources[i].emitted = saved.emitted;
-        memcpy(sources[i].shift, saved.shift, sizeof saved.shift);
-        sources[i].started = saved.started != 0;
-        if (sources[i].alive && saved.alive == 0) {
-            firn_source_close(&sources[i]);
-            sources[i].alive = false;
-        }
-    }
-    p->count = h->count;
-    p->next_id = h->next_id;
-    sim->order.sorted_count = h->sorted_count;
-    sim->grid.block_count = h->block_count;
-    sim->substep = h->substep;
-    sim->time = h->time;
-    sim->volumes_missing = (h->flags & VOLUMES_MISSING) != 0;
-    sim->rest.disturbed = (h->flags & DISTURBED) != 0;
-    sim->rest.acting_colliders = h->acting_colliders;
-    sim->order.must_sort = true;
-    sim->solve.warm = false;
-    sim->colliders.prepared = false;
-}
-
-static firn_result load(firn_sim *sim, cursor c, firn_error *error)
-{
-    size_t size = (size_t)(c.end - c.at);
-    checkpoint_header h;
-    const void *bytes = take(&c, sizeof h);
-    if (bytes == NULL)
-        return firn_fail(error, FIRN_ERR_FORMAT, "%s is too short for a checkpoint: %zu bytes",
-                         c.name, size);
-    memcpy(&h, bytes, sizeof h);
-    FIRN_TRY(check_header(sim, &h, size, c.name, error));
-    if (checksum_of(sim, &h, c) != h.checksum)
+    const unsigned char *body = from->at + sizeof *h;
+    firn_state_list list = firn_state_arrays(sim, &h->state);
+    if (checksum_of(sim, h, &list, body) != h->checksum)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: its checksum does not match; use an earlier checkpoint",
-                         c.name);
-    const uint8_t *material = c.at + h.count * 4 * (uint64_t)sim->particles.channel_count;
-    const unsigned char *blocks = material + h.count + (h.count - h.sorted_count) * 8;
-    firn_array copy = {NULL, 0};
-    FIRN_TRY(firn_array_claim(&sim->budget, &copy, h.block_count + 1, sizeof(saved_block), error));
-    memcpy(copy.data, blocks, h.block_count * sizeof(saved_block));
-    bool sound = blocks_are_sound(copy.data, &h) && materials_are_sound(material, &h) &&
-                 isfinite(h.time) && h.time >= 0.0;
-    firn_array_free(&sim->budget, &copy);
-    if (!sound)
+                         from->name);
+    if (!blocks_are_sound(body + firn_state_find(&list, "blocks")->offset, &h->state) ||
+        !materials_are_sound(body + firn_state_find(&list, "material")->offset, h) ||
+        !isfinite(h->state.time) || h->state.time < 0.0)
         return firn_fail(error, FIRN_ERR_FORMAT,
-                         "%s is damaged: blocks, materials or time make no sense", c.name);
-    FIRN_TRY(check_sources(sim, &h, c, error));
-    FIRN_TRY(firn_particles_reserve(&sim->particles, h.count, error));
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.new_keys, h.count - h.sorted_count,
-                                sizeof(uint64_t), error));
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->grid.blocks, h.block_count, sizeof(firn_block),
-                                error));
-    restore(sim, &h, c);
+                         "%s is damaged: blocks, materials or time make no sense", from->name);
+    return check_sources(sim, body + firn_state_find(&list, "sources")->offset, from->name, error);
+}
+
+static firn_result load(firn_sim *sim, const source_bytes *from, firn_error *error)
+{
+    checkpoint_header h;
+    if (from->size < sizeof h)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is too short for a checkpoint: %zu bytes",
+                         from->name, from->size);
+    memcpy(&h, from->at, sizeof h);
+    FIRN_TRY(check_header(sim, &h, from->size, from->name, error));
+    FIRN_TRY(check_body(sim, &h, from, error));
+    FIRN_TRY(firn_state_reserve(sim, &h.state, error));
+    // From here on nothing can fail.
+    firn_snapshot_void(sim);
+    firn_state_list list = firn_state_arrays(sim, &h.state);
+    for (int i = 0; i < list.count; i++)
+        firn_state_read(sim, &list.array[i], from->at + sizeof h + list.array[i].offset);
+    firn_state_put_scalars(sim, &h.state);
+    firn_state_settle(sim);
     return FIRN_OK;
 }
 
 firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size, firn_error *error)
 {
-    cursor c = {bytes, (const unsigned char *)bytes + size, "the checkpoint"};
-    return load(sim, c, error);
+    return load(sim, &(source_bytes){bytes, size, "the checkpoint"}, error);
 }
 
 firn_result firn_sim_load(firn_sim *sim, const char *path, firn_error *error)
@@ -445,8 +348,7 @@ firn_result firn_sim_load(firn_sim *sim, const char *path, firn_error *error)
     void *bytes = NULL;
     size_t size = 0;
     FIRN_TRY(firn_file_read(path, SIZE_MAX, &bytes, &size, error));
-    cursor c = {bytes, (const unsigned char *)bytes + size, path};
-    firn_result result = load(sim, c, error);
+    firn_result result = load(sim, &(source_bytes){bytes, size, path}, error);
     firn_free(bytes);
     return result;
 }
@@ -470,10 +372,10 @@ firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info, f
         return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: %zu bytes found, %llu expected",
                          path, size, (unsigned long long)h.total_size);
     *info = (firn_checkpoint_info){.format = (int)h.version,
-                                   .time = h.time,
-                                   .substep = h.substep,
-                                   .particles = h.count,
-                                   .blocks = h.block_count,
+                                   .time = h.state.time,
+                                   .substep = h.state.substep,
+                                   .particles = h.state.count,
+                                   .blocks = h.state.block_count,
                                    .bytes = size,
                                    .checksum = h.checksum,
                                    .cell_size = h.cell_size,

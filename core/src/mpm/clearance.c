@@ -1,5 +1,5 @@
 /// What is known about the distance to colliders since the last sort: clearances that may be gone
-/// without another look. touch.c and grid_update.c find them, and use them up.
+/// without another look. contact_lists.c and touch.c find them, and use them up.
 #include "sim_state.h"
 
 #include <string.h>
@@ -7,7 +7,8 @@
 // Groups of lanes in all blocks at most.
 static size_t group_count(const firn_sim *sim)
 {
-    return sim->particles.count / (size_t)sim->kernels->lanes + sim->grid.block_count + 1;
+    size_t count = sim->particles.count + FIRN_LINE; // a phase is less
+    return count / (size_t)sim->kernels->lanes + FIRN_MODEL_COUNT * sim->grid.block_count + 1;
 }
 
 firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error)
@@ -23,7 +24,7 @@ firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error)
 
 void firn_clearance_forget(firn_sim *sim) { sim->clearance.known = false; }
 
-void firn_clearance_prepare(firn_sim *sim, float dt)
+firn_result firn_clearance_prepare(firn_sim *sim, float dt, firn_error *error)
 {
     firn_colliders_prepare(&sim->colliders, sim->time, dt);
     bool moving;
@@ -31,13 +32,15 @@ void firn_clearance_prepare(firn_sim *sim, float dt)
     sim->clearance.surface_travel = firn_colliders_travel(&sim->colliders);
     sim->clearance.surface_total += sim->clearance.surface_travel;
     size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
-    if ((sim->clearance.known && acting == sim->clearance.colliders) || blocks == 0)
-        return;
+    if ((sim->clearance.known && acting == sim->clearance.colliders) || nodes == 0)
+        return firn_contact_find_nodes(sim, error);
     sim->clearance.surface_total = sim->clearance.surface_travel;
-    memset(sim->clearance.block.data, 0, blocks * sizeof(float));
+    if (blocks > 0)
+        memset(sim->clearance.block.data, 0, blocks * sizeof(float));
     memset(sim->clearance.group.data, 0, group_count(sim) * sizeof(float));
     memset(sim->clearance.node.data, 0, nodes * sizeof(float));
     memset(sim->clearance.open_nodes.data, 0, nodes * sizeof(uint64_t));
     sim->clearance.colliders = acting;
     sim->clearance.known = true;
+    return firn_contact_find_nodes(sim, error);
 }

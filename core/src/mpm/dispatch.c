@@ -1,9 +1,9 @@
 /// Chooses the kernels that fit the machine.
-#include "base/simd.h"
 #include "kernels.h"
 
 #include <string.h>
 
+// FIRN_EVERY_ISA comes from the build, which may leave instruction sets out.
 #define DECLARE(isa) extern const firn_kernels firn_kernels_##isa;
 #define LIST(isa) &firn_kernels_##isa,
 

@@ -1,4 +1,4 @@
-/// Nodes: momentum and force become velocities, gravity acts, colliders are met.
+/// Nodes: momentum and stress become velocities, gravity and forces act, colliders are met.
 #include "sim_state.h"
 
 #include <string.h>
@@ -11,11 +11,7 @@ enum { AHEAD = 4 }; // blocks
 
 static float notable_mass(const firn_sim *sim)
 {
-    const firn_block_sums *sums = sim->sums.data;
-    double mass = 0.0;
-    for (size_t b = 0; b < sim->grid.block_count; b++)
-        mass += sums[b].mass;
-    return NOTABLE_SHARE * (float)(mass / (double)sim->particles.count);
+    return NOTABLE_SHARE * (float)(sim->measures.mass / (double)firn_sim_count(sim));
 }
 
 // A node that gets less than this at the very edge of a kernel, kg, is taken for empty: the inverse
@@ -103,46 +99,53 @@ static void accelerate_block(const firn_sim *sim, size_t b, uint32_t rows, float
                            split ? old + row * FIRN_ROW_FLOATS : NULL, kick, dt);
 }
 
-// How far around a node block colliders are looked for, cells.
-#define NODE_MARGIN 2.0f
-
-// The colliders that nodes of the block may be inside of; false when there are none.
-static bool find_near(const firn_sim *sim, size_t b, firn_coord coord, firn_near *near)
+// What acts beside gravity, on the nodes that carry snow.
+static void apply_forces(const firn_sim *sim, size_t b, uint32_t rows)
 {
-    float *clearance = (float *)sim->clearance.node.data + b, h = sim->grid.cell_size;
-    firn_vec3 middle = firn_add(firn_grid_node_position(&sim->grid, coord, 0),
-                                firn_vec(1.5f * h, 1.5f * h, 1.5f * h));
-    if (*clearance != FIRN_NO_CLEARANCE && !(*clearance > sim->clearance.surface_total)) {
-        firn_colliders_near(&sim->colliders, middle, (2.7f + NODE_MARGIN) * h, near);
-        float before = sim->clearance.surface_total - sim->clearance.surface_travel;
-        *clearance = near->count > 0 ? FIRN_NO_CLEARANCE : before + NODE_MARGIN * h;
+    firn_coord coord = ((const firn_coord *)sim->grid.node_coord.data)[b];
+    float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    firn_force_points points = {.count = 0};
+    int number[FIRN_FORCE_NODES];
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        const float *v = velocity + 4 * n;
+        if ((rows >> n / 4 & 1) == 0 || !(v[3] > 0.0f))
+            continue;
+        int i = points.count++;
+        number[i] = n;
+        points.position[i] = firn_grid_node_position(&sim->grid, coord, n);
+        points.velocity[i] = firn_vec(v[0], v[1], v[2]);
+        points.mass[i] = v[3];
     }
-    if (*clearance > sim->clearance.surface_total)
-        return false;
-    firn_colliders_near(&sim->colliders, middle, 2.7f * h, near);
-    return near->count > 0;
+    firn_forces_apply(&sim->forces, sim->def.gravity, sim->grid.cell_size, &points);
+    for (int i = 0; i < points.count; i++)
+        memcpy(velocity + 4 * number[i], &points.velocity[i], sizeof(firn_vec3));
 }
 
-static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
+static uint64_t held_nodes(const firn_sim *sim, size_t b)
+{
+    return sim->rest.asleep_count > 0 ? ((const uint64_t *)sim->rest.held.data)[b] : 0;
+}
+
+// What a node's colliders take is added to taken, for nodes that sleeping snow holds to held.
+static void collide_nodes(const firn_sim *sim, size_t b, uint32_t rows, const firn_near *near,
+                          firn_impulse *const taken[2])
 {
     const firn_grid *grid = &sim->grid;
     firn_coord coord = ((const firn_coord *)grid->node_coord.data)[b];
     float *contacts =
         firn_sim_is_implicit(sim) ? firn_grid_nodes(grid, FIRN_NODE_CONTACT, b) : NULL;
-    for (int n = 0; contacts != NULL && n < FIRN_BLOCK_FLOATS; n++)
-        contacts[n] = 0.0f;
-    firn_near near;
-    if (!find_near(sim, b, coord, &near))
-        return;
-    uint64_t *open = (uint64_t *)sim->clearance.open_nodes.data + b, known = near.still ? *open : 0;
+    uint64_t *open = (uint64_t *)sim->clearance.open_nodes.data + b,
+             known = near->still ? *open : 0;
+    uint64_t held = held_nodes(sim, b);
     float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         float *v = velocity + 4 * n;
         if ((rows >> n / 4 & 1) == 0 || (known >> n & 1) != 0 || !(v[3] > 0.0f))
             continue;
-        firn_node_contact contact = firn_colliders_touch_node(
-            &sim->colliders, &near, firn_grid_node_position(grid, coord, n),
-            firn_vec(v[0], v[1], v[2]));
+        firn_mass_point point = {firn_grid_node_position(grid, coord, n),
+                                 firn_vec(v[0], v[1], v[2]), v[3]};
+        firn_node_contact contact =
+            firn_colliders_touch_node(&sim->colliders, near, &point, taken[held >> n & 1]);
         known |= (uint64_t)contact.outside << n;
         v[0] = contact.velocity.x;
         v[1] = contact.velocity.y;
@@ -151,17 +154,33 @@ static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
             contacts[4 * n] = contact.direction.x;
             contacts[4 * n + 1] = contact.direction.y;
             contacts[4 * n + 2] = contact.direction.z;
-            contacts[4 * n + 3] = (float)contact.state;
+            contacts[4 * n + 3] = firn_contact_pack(contact.state, contact.holders);
         }
     }
     // What moves may come to rest where a node was open.
-    *open = near.still ? known : 0;
+    *open = near->still ? known : 0;
+}
+
+static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
+{
+    if (firn_sim_is_implicit(sim))
+        memset(firn_grid_nodes(&sim->grid, FIRN_NODE_CONTACT, b), 0,
+               FIRN_BLOCK_FLOATS * sizeof(float));
+    firn_impulse *taken[2] = {NULL, NULL};
+    firn_near near = firn_contact_list(&sim->contact.nodes, b, &taken[0]);
+    if (near.count == 0)
+        return;
+    near.still = firn_colliders_are_still(&sim->colliders, &near);
+    if (sim->rest.asleep_count > 0)
+        taken[1] = (firn_impulse *)sim->contact.held.data +
+                   (taken[0] - (firn_impulse *)sim->contact.nodes.taken.data);
+    collide_nodes(sim, b, rows, &near, taken);
 }
 
 // Nodes that sleeping snow holds stand still.
 static void hold_block(const firn_sim *sim, size_t b)
 {
-    uint64_t held = sim->rest.asleep_count > 0 ? ((const uint64_t *)sim->rest.held.data)[b] : 0;
+    uint64_t held = held_nodes(sim, b);
     if (held == 0)
         return;
     float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
@@ -172,7 +191,7 @@ static void hold_block(const firn_sim *sim, size_t b)
             continue;
         velocity[4 * n] = velocity[4 * n + 1] = velocity[4 * n + 2] = 0.0f;
         if (contacts != NULL)
-            contacts[4 * n + 3] = (float)FIRN_NODE_STUCK;
+            contacts[4 * n + 3] = firn_contact_pack(FIRN_NODE_STUCK, 0);
     }
 }
 
@@ -180,7 +199,7 @@ static firn_node_limits measure_block(const firn_sim *sim, size_t b, uint32_t ro
 {
     const float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
     four_mask finite = {-1, -1, -1, -1};
-    four fastest = {0.0f};
+    four fastest = {0.0f}, any = {0.0f};
     for (int row = 0; row < FIRN_BLOCK_ROWS; row++) {
         if ((rows >> row & 1) == 0)
             continue;
@@ -190,25 +209,33 @@ static firn_node_limits measure_block(const firn_sim *sim, size_t b, uint32_t ro
         four_mask faster = noted > fastest;
         finite &= speed2 <= 1e30f;
         fastest = where(faster, noted) + where(~faster, fastest);
+        four_mask more = speed2 > any;
+        any = where(more, speed2) + where(~more, any);
     }
-    firn_node_limits limits = {0.0f, true};
+    firn_node_limits limits = {.finite = true};
     for (int i = 0; i < 4; i++) {
+        limits.any_speed2 = any[i] > limits.any_speed2 ? any[i] : limits.any_speed2;
         limits.finite &= finite[i] != 0;
         limits.speed2 = fastest[i] > limits.speed2 ? fastest[i] : limits.speed2;
     }
     return limits;
 }
 
-static firn_node_limits all_limits(const firn_sim *sim)
+static firn_node_limits all_limits(firn_sim *sim)
 {
     const firn_node_limits *limits = sim->node_limits.data;
-    firn_node_limits all = {0.0f, true};
+    firn_node_limits all = {.finite = true};
     for (size_t b = 0; b < sim->grid.node_block_count; b++) {
         all.finite &= limits[b].finite;
         if (limits[b].speed2 > all.speed2)
             all.speed2 = limits[b].speed2;
+        if (limits[b].any_speed2 > all.any_speed2)
+            all.any_speed2 = limits[b].any_speed2;
     }
-    return all;
+    double most[3] = {(double)all.speed2, (double)all.any_speed2, all.finite ? 0.0 : 1.0};
+    firn_owners_largest(&sim->owners, most, FIRN_COUNT(most));
+    return (firn_node_limits){
+        .speed2 = (float)most[0], .any_speed2 = (float)most[1], .finite = most[2] == 0.0};
 }
 
 // Of sparse snow the rows lie apart: they are fetched while other blocks are at work.
@@ -223,6 +250,12 @@ static void prefetch_rows(const firn_sim *sim, size_t b)
             __builtin_prefetch(velocity + row * FIRN_ROW_FLOATS, 1);
 }
 
+firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error)
+{
+    return firn_array_claim(&sim->budget, &sim->node_limits, sim->grid.node_block_count,
+                            sizeof(firn_node_limits), error);
+}
+
 firn_node_limits firn_grid_update(firn_sim *sim, float dt)
 {
     firn_node_limits *limits = sim->node_limits.data;
@@ -230,7 +263,7 @@ firn_node_limits firn_grid_update(firn_sim *sim, float dt)
     size_t count = sim->grid.node_block_count;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
-        limits[b] = (firn_node_limits){0.0f, true};
+        limits[b] = (firn_node_limits){.finite = true};
         if (firn_sim_is_idle(sim, b))
             continue;
         prefetch_rows(sim, b + AHEAD);
@@ -238,6 +271,8 @@ firn_node_limits firn_grid_update(firn_sim *sim, float dt)
         if (rows == 0 && !firn_sim_is_implicit(sim))
             continue;
         accelerate_block(sim, b, rows, dt);
+        if (sim->forces.acting_count > 0)
+            apply_forces(sim, b, rows);
         collide_block(sim, b, rows);
         hold_block(sim, b);
         limits[b] = measure_block(sim, b, rows, notable);

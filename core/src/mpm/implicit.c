@@ -4,6 +4,8 @@
 /// The system is A v = M v*, A = M + beta dt^2 H. With a diagonal P near that of A, P^-1 A is
 /// symmetric in the inner product <a, b> = sum a.Pb, in which all products are taken. All vectors
 /// are velocities: the residual is r = Q P^-1 (M v* - A v), and "A r" below stands for Q P^-1 A r.
+#include "implicit.h"
+
 #include "sim_state.h"
 
 #include <math.h>
@@ -48,6 +50,30 @@ static node4 splat(float a) { return (node4){a, a, a, a}; }
 
 static double add_up(node4 a) { return (double)a[0] + (double)a[1] + (double)a[2]; }
 
+static void add_moving(void *state, void *context)
+{
+    solve_sums *all = state;
+    const firn_sim *sim = context;
+    const solve_block *blocks = sim->solve.blocks.data;
+    firn_rank_range counted = firn_owners_nodes(&sim->owners, sim->grid.node_block_count);
+    for (size_t b = counted.begin; b < counted.end; b++) {
+        if (blocks[b].kind == SOLVE_NOTHING)
+            continue;
+        all->a += blocks[b].sums.a;
+        all->b += blocks[b].sums.b;
+        all->c += blocks[b].sums.c;
+    }
+}
+
+static void add_masses(void *state, void *context)
+{
+    const firn_sim *sim = context;
+    const solve_block *blocks = sim->solve.blocks.data;
+    firn_rank_range counted = firn_owners_nodes(&sim->owners, sim->grid.node_block_count);
+    for (size_t b = counted.begin; b < counted.end; b++)
+        *(double *)state += blocks[b].sums.a;
+}
+
 // Runs body over the node blocks that can move and adds up what it returns, in block order.
 static solve_sums for_blocks(const solving *s, block_body *body)
 {
@@ -59,20 +85,14 @@ static solve_sums for_blocks(const solving *s, block_body *body)
         if (blocks[b].kind != SOLVE_NOTHING)
             blocks[b].sums = body(s, b, blocks[b].kind == SOLVE_CONTACT);
     solve_sums all = {0.0, 0.0, 0.0};
-    for (size_t b = 0; b < count; b++) {
-        if (blocks[b].kind == SOLVE_NOTHING)
-            continue;
-        all.a += blocks[b].sums.a;
-        all.b += blocks[b].sums.b;
-        all.c += blocks[b].sums.c;
-    }
+    firn_owners_fold(&sim->owners, &all, sizeof all, add_moving, sim);
     return all;
 }
 
 // Removes the components of v that a contact gives.
 static node4 project(node4 contact, node4 v)
 {
-    firn_node_state state = (firn_node_state)contact[3];
+    firn_node_state state = firn_contact_state(contact[3]);
     if (state == FIRN_NODE_FREE)
         return v;
     node4 direction = {contact[0], contact[1], contact[2], 0.0f};
@@ -88,7 +108,7 @@ static solve_kind kind_of(const solving *s, size_t b)
     const node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *contact = nodes(s, FIRN_NODE_CONTACT, b);
     bool moves = false, touches = false;
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
-        firn_node_state state = (firn_node_state)contact[n][3];
+        firn_node_state state = firn_contact_state(contact[n][3]);
         bool there = v[n][3] > 0.0f;
         moves |= there && state != FIRN_NODE_STUCK;
         touches |= there && state != FIRN_NODE_FREE;
@@ -113,8 +133,7 @@ static double classify_blocks(const solving *s)
             memset(nodes(s, FIRN_NODE_RESIDUAL, b), 0, FIRN_BLOCK_FLOATS * sizeof(float));
     }
     double mass = 0.0;
-    for (size_t b = 0; b < count; b++)
-        mass += blocks[b].sums.a;
+    firn_owners_fold(&sim->owners, &mass, sizeof mass, add_masses, sim);
     return mass;
 }
 
@@ -130,7 +149,7 @@ static void make_preconditioner(const solving *s, size_t b, bool contact)
     node4 *p = nodes(s, FIRN_NODE_DIAGONAL, b);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         node4 d = p[n];
-        if (contact && (firn_node_state)touch[n][3] != FIRN_NODE_FREE)
+        if (contact && firn_contact_state(touch[n][3]) != FIRN_NODE_FREE)
             d = splat((1.0f / 3.0f) * (d[0] + d[1] + d[2]));
         p[n] = splat(v[n][3]) + splat(DIAGONAL_SHARE * s->scale) * d;
         if (!(v[n][3] > 0.0f))
@@ -259,11 +278,13 @@ static firn_solve iterate(solving *s, double mass)
 {
     firn_sim *sim = s->sim;
     apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
+    firn_reaction_begin(sim);
     double rr = for_blocks(s, first_residual).a, ap_ap = 0.0, r_ar_old = 0.0;
     double goal = (double)sim->def.tolerance * (double)sim->def.tolerance * mass;
     int i = 0;
     for (; rr > goal && i < sim->def.max_iterations; i++) {
         apply_hessian(s, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
+        firn_reaction_product(sim, FIRN_REACTION_OF_RESIDUAL);
         solve_sums product = for_blocks(s, finish_product);
         double r_ar = product.a, beta = i > 0 ? r_ar / r_ar_old : 0.0;
         ap_ap = product.b + beta * (2.0 * product.c + beta * ap_ap);
@@ -279,6 +300,7 @@ static firn_solve iterate(solving *s, double mass)
         s->alpha = (float)alpha;
         s->beta = (float)beta;
         solve_sums next = for_blocks(s, advance);
+        firn_reaction_advance(sim, s->alpha, s->beta);
         rr = next.a;
         ap_ap = next.b;
     }
@@ -291,11 +313,33 @@ firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_array_claim(&sim->budget, &sim->solve.blocks, sim->grid.node_block_count,
                               sizeof(solve_block), error));
     size_t padded = sim->particles.count + FIRN_PADDING;
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
         FIRN_TRY(
-            firn_array_claim(&sim->budget, &sim->solve.cache[c], padded, sizeof(float), error));
+            firn_scratch_reserve(&sim->budget, &sim->grid.words[w], padded, sizeof(float), error));
     return FIRN_OK;
 }
+
+/// Who leases scratch memory here.
+static const char holder[] = "implicit solve";
+
+void firn_implicit_lease_cache(firn_sim *sim)
+{
+    size_t padded = sim->particles.count + FIRN_PADDING;
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
+        sim->solve.cache[w] =
+            firn_scratch_lease(&sim->grid.words[w], holder, padded, sizeof(float));
+    sim->solve.cache[FIRN_WORD_COUNT] = firn_particles_lease_spare(&sim->particles, holder);
+}
+
+void firn_implicit_release_cache(firn_sim *sim)
+{
+    for (int w = 0; w < FIRN_WORD_COUNT; w++)
+        firn_scratch_release(&sim->grid.words[w], holder);
+    firn_particles_release_spare(&sim->particles, holder);
+    memset(sim->solve.cache, 0, sizeof sim->solve.cache);
+}
+
+void firn_implicit_forget(firn_solver *solve) { solve->warm = false; }
 
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)
 {
@@ -304,40 +348,11 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt)
     firn_transfer_prepare_hessian(sim, dt);
     for_blocks(&s, begin_block);
     firn_solve solve = iterate(&s, mass);
+    firn_implicit_release_cache(sim);
     if (solve.converged) {
+        firn_reaction_finish(sim, s.scale);
         remember_change(&s);
         sim->solve.warm = true;
     }
     return solve;
-}
-
-firn_result firn_implicit_sort(firn_sim *sim, firn_error *error)
-{
-    firn_grid *grid = &sim->grid;
-    firn_array coords = {NULL, 0}, changes = {NULL, 0};
-    size_t old_count = sim->solve.warm ? grid->node_block_count : 0;
-    size_t bytes = FIRN_BLOCK_FLOATS * sizeof(float);
-    firn_result result =
-        firn_array_claim(&sim->budget, &coords, old_count, sizeof(firn_coord), error);
-    if (result == FIRN_OK)
-        result = firn_array_claim(&sim->budget, &changes, old_count, bytes, error);
-    if (result == FIRN_OK && old_count > 0) {
-        memcpy(coords.data, grid->node_coord.data, old_count * sizeof(firn_coord));
-        memcpy(changes.data, grid->field[FIRN_NODE_CHANGE].data, old_count * bytes);
-    }
-    if (result == FIRN_OK)
-        result = firn_sim_sort(sim, error);
-    if (result == FIRN_OK && sim->solve.warm && grid->node_block_count > 0) {
-        memset(grid->field[FIRN_NODE_CHANGE].data, 0, grid->node_block_count * bytes);
-        for (size_t b = 0; b < old_count; b++) {
-            int32_t now =
-                firn_block_map_find(&grid->map, firn_block_key(((firn_coord *)coords.data)[b]));
-            if (now >= 0)
-                memcpy(firn_grid_nodes(grid, FIRN_NODE_CHANGE, (size_t)now),
-                       (const char *)changes.data + b * bytes, bytes);
-        }
-    }
-    firn_array_free(&sim->budget, &changes);
-    firn_array_free(&sim->budget, &coords);
-    return result;
 }

@@ -33,22 +33,81 @@ typedef struct snow_state {
     double fast_wave, mean_wave; // m/s
 } snow_state;
 
-static snow_state measure_all(const firn_sim *sim)
+static int model_of(const firn_sim *sim, size_t p)
+{
+    return sim->materials.model[((const uint8_t *)sim->particles.material.data)[p]];
+}
+
+// The limits of some particles, each run of one model by itself.
+static firn_block_limits measure_cluster(const firn_sim *sim, const firn_pass *pass, size_t begin,
+                                         size_t end)
+{
+    firn_block_limits all = {.speed2 = 0.0f};
+    while (begin < end) {
+        firn_block run = {.begin = (uint32_t)begin, .end = (uint32_t)end};
+        int model = model_of(sim, begin++);
+        while (sim->materials.mixed && begin < end && model_of(sim, begin) == model)
+            begin++;
+        if (sim->materials.mixed)
+            run.end = (uint32_t)begin;
+        begin = run.end;
+        firn_block_set_model(&run, model);
+        firn_block_limits limits;
+        sim->kernels->measure(pass, &run, &limits);
+        all.speed2 = fmaxf(all.speed2, limits.speed2);
+        all.wave2 = fmaxf(all.wave2, limits.wave2);
+    }
+    return all;
+}
+
+/// What has been seen of the particles so far. A cluster may end on another rank.
+typedef struct survey {
+    double speed2, wave2; // (m/s)^2, of the fastest
+    double sum, clusters; // m/s, of the fastest waves in clusters that are complete
+    double open_wave2;    // (m/s)^2, in the one that is not
+    size_t open_count;    // particles of it
+} survey;
+
+static void close_cluster(survey *s)
+{
+    s->sum += sqrt(s->open_wave2);
+    s->clusters += 1.0;
+    s->open_wave2 = 0.0;
+    s->open_count = 0;
+}
+
+static void add_particles(survey *s, const firn_sim *sim, size_t begin, size_t last)
 {
     firn_pass pass = firn_sim_pass(sim, 0.0f);
-    size_t count = sim->particles.count;
-    double speed2 = 0.0, fast2 = 0.0, sum = 0.0, clusters = 0.0;
-    for (size_t begin = 0; begin < count; begin += CLUSTER) {
-        size_t end = count - begin < CLUSTER ? count : begin + CLUSTER;
-        firn_block cluster = {.begin = (uint32_t)begin, .end = (uint32_t)end};
-        firn_block_limits limits;
-        sim->kernels->measure(&pass, &cluster, &limits);
-        speed2 = fmax(speed2, (double)limits.speed2);
-        fast2 = fmax(fast2, (double)limits.wave2);
-        sum += sqrt((double)limits.wave2);
-        clusters += 1.0;
+    while (begin < last) {
+        size_t missing = CLUSTER - s->open_count, end = last;
+        end = last - begin < missing ? last : begin + missing;
+        firn_block_limits limits = measure_cluster(sim, &pass, begin, end);
+        s->speed2 = fmax(s->speed2, (double)limits.speed2);
+        s->wave2 = fmax(s->wave2, (double)limits.wave2);
+        s->open_wave2 = fmax(s->open_wave2, (double)limits.wave2);
+        s->open_count += end - begin;
+        begin = end;
+        if (s->open_count == CLUSTER)
+            close_cluster(s);
     }
-    return (snow_state){sqrt(speed2), sqrt(fast2), clusters > 0.0 ? sum / clusters : 0.0};
+}
+
+static void add_sorted(void *state, void *context)
+{
+    const firn_sim *sim = context;
+    add_particles(state, sim, 0, sim->order.sorted_count);
+}
+
+static snow_state measure_all(firn_sim *sim)
+{
+    survey s = {0};
+    firn_owners_fold(&sim->owners, &s, sizeof s, add_sorted, sim);
+    // Those that wait for a sort are the same on all ranks.
+    add_particles(&s, sim, sim->order.sorted_count, sim->particles.count);
+    if (s.open_count > 0)
+        close_cluster(&s);
+    return (snow_state){sqrt(s.speed2), sqrt(s.wave2), s.clusters > 0.0 ? s.sum / s.clusters : 0.0};
 }
 
 // Sets the costs of a simulated second, us per particle, and chooses.
@@ -69,7 +128,7 @@ static void estimate(firn_sim *sim)
     firn_step_stats *stats = &sim->stats;
     stats->explicit_cost = 1e-3 * cost->plain / dt_explicit;
     stats->implicit_cost = 1e-3 * (cost->split + iterations * cost->iteration) / dt;
-    sim->implicit = stats->implicit_cost < stats->explicit_cost;
+    sim->implicit = stats->implicit_cost < stats->explicit_cost && !sim->materials.is_explicit;
 }
 
 void firn_sim_choose_integrator(firn_sim *sim)
@@ -78,8 +137,7 @@ void firn_sim_choose_integrator(firn_sim *sim)
     if (def->integrator == FIRN_INTEGRATOR_AUTO)
         estimate(sim);
     // Fields of the grid are claimed by the sort that every call begins with.
-    int fields = sim->implicit                         ? FIRN_NODE_FIELD_COUNT
-                 : def->transfer == FIRN_TRANSFER_FLIP ? FIRN_NODE_NEXT_OLD + 1
-                                                       : FIRN_NODE_NEXT + 1;
-    sim->grid.field_count = fields;
+    firn_grid_use(&sim->grid, sim->implicit           ? FIRN_FIELDS_IMPLICIT
+                              : firn_sim_is_apic(sim) ? FIRN_FIELDS_APIC
+                                                      : FIRN_FIELDS_FLIP);
 }

@@ -1,6 +1,6 @@
 /// The kernels of one instruction set as a table.
-#include "isa.h"
 #include "rows.h"
+#include "transfer_group.h"
 
 static bool supported(void) { return firn_isa_supported(); }
 
@@ -21,6 +21,19 @@ static double exercise(void)
         used = used + chain[c][0];
     return 2.0 * FIRN_LANES * CHAINS * ROUNDS;
 }
+
+#define DECLARE(model)                                                                             \
+    extern const firn_model_transfers FIRN_MODEL_KERNEL(transfers, model);                         \
+    extern const firn_model_hessian FIRN_MODEL_KERNEL(hessian, model);
+#define TRANSFERS(model) &FIRN_MODEL_KERNEL(transfers, model),
+#define HESSIAN(model) &FIRN_MODEL_KERNEL(hessian, model),
+
+FIRN_EVERY_MODEL(DECLARE)
+
+const firn_model_transfers *const FIRN_KERNEL(transfers)[FIRN_MODEL_COUNT] = {
+    FIRN_EVERY_MODEL(TRANSFERS)};
+const firn_model_hessian *const FIRN_KERNEL(hessians)[FIRN_MODEL_COUNT] = {
+    FIRN_EVERY_MODEL(HESSIAN)};
 
 const firn_kernels FIRN_KERNEL(kernels) = {
     .isa = FIRN_ISA_NAME,

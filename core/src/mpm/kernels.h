@@ -2,31 +2,45 @@
 #ifndef FIRN_KERNELS_H
 #define FIRN_KERNELS_H
 
+#include "base/memory.h"
 #include "contact/colliders.h"
 #include "grid.h"
+#include "models/models.h"
 #include "particles/particles.h"
-
-enum { FIRN_MATERIAL_LIMIT = 256, FIRN_CACHE_CHANNELS = 8 };
 
 /// Cells from the middle of a block to the farthest point a particle of it can be at.
 #define FIRN_BLOCK_REACH 5.2f
 
-/// Constitutive parameters as columns, indexed by a particle's material.
-typedef struct firn_materials {
-    int count;
-    float mu[FIRN_MATERIAL_LIMIT];     // Pa
-    float lambda[FIRN_MATERIAL_LIMIT]; // Pa
-    float hardening[FIRN_MATERIAL_LIMIT];
-    float compression[FIRN_MATERIAL_LIMIT]; // theta_c
-    float stretch[FIRN_MATERIAL_LIMIT];     // theta_s
-    float jp_min[FIRN_MATERIAL_LIMIT];
-    float jp_max[FIRN_MATERIAL_LIMIT];
-    float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
-    float damping[FIRN_MATERIAL_LIMIT]; // s
-} firn_materials;
-
 /// In a list of clearances: a collider is near.
 #define FIRN_NO_CLEARANCE (-1.0f)
+
+/// How far around a group of particles colliders are looked for, cells.
+#define FIRN_GROUP_MARGIN 1.0f
+
+/// The colliders that each block may touch, and what each takes from it, contact_lists.c.
+typedef struct firn_contact_lists {
+    size_t block_count;   // 0: no collider acts
+    size_t entry_count;   // of all lists
+    int active_count;     // colliders
+    firn_array begin;     // uint32 of each block, and one more
+    firn_array colliders; // int, slots in rising order
+    firn_array taken;     // firn_impulse, like colliders
+} firn_contact_lists;
+
+/// The list of a block; *taken is where its impulses are added.
+static inline firn_near firn_contact_list(const firn_contact_lists *lists, size_t block,
+                                          firn_impulse **taken)
+{
+    firn_near near = {.index = NULL};
+    *taken = NULL;
+    if (lists->entry_count == 0)
+        return near;
+    const uint32_t *begin = (const uint32_t *)lists->begin.data + block;
+    near.count = (int)(begin[1] - begin[0]);
+    near.index = (int *)lists->colliders.data + begin[0];
+    *taken = (firn_impulse *)lists->taken.data + begin[0];
+    return near;
+}
 
 /// How the particles and the grid speak with each other in this substep.
 typedef enum firn_scheme {
@@ -43,13 +57,14 @@ typedef struct firn_pass {
     firn_scheme scheme;
     float dt;             // s
     float surface_travel; // m, that any collider's surface goes in this substep at most
-    float surface_total;  // m, the same since all was looked at anew, to the end of this substep
-    float
-        *block_clearance; // m, the total up to which a block has no collider near it; 0: not known
+    const firn_contact_lists *contacts; // of the blocks of particles
+    const float *block_clearance;       // FIRN_NO_CLEARANCE: groups of the block must look
     float *group_clearance; // m, that a group and the surfaces may go before another look is due
     float flip_share;       // of FLIP in the new velocity, for this dt
-    float *
-        cache[FIRN_CACHE_CHANNELS]; // strain and V0 mu, V0 lambda of each particle, for the Hessian
+    float *cache[FIRN_CACHE_CHANNELS]; // of each particle, what its model wants for the Hessian;
+                                       // the last two are V0 mu, V0 lambda near the diagonal
+    float strain_rate; // 1/s: in the Hessian, a stress that follows the strain rate counts as this
+                       // much strain
     firn_node_field velocity, old; // where the particles' momentum and force go, and come back from
     firn_node_field input, output; // of the Hessian product
 } firn_pass;
@@ -63,7 +78,8 @@ typedef struct firn_block_sums {
     double moment[3]; // kg m
     double kinetic;   // J
     double elastic;   // J
-    double jp;
+    double jp;        // of those that pack
+    uint32_t packing; // particles whose model packs
     float jp_min;
 } firn_block_sums;
 
@@ -103,7 +119,7 @@ typedef struct firn_kernels {
     void (*prepare_hessian)(const firn_pass *pass, const firn_block *block);
     /// Adds the product of the stress Hessian with the input field to the output field.
     void (*apply_hessian)(const firn_pass *pass, const firn_block *block);
-    /// Adds the diagonal of the stress Hessian, as for snow without strain, to the output field.
+    /// Adds the diagonal of the stress Hessian, as for matter without strain, to the output field.
     void (*diagonal_hessian)(const firn_pass *pass, const firn_block *block);
     /// Computes as fast as it can for some milliseconds; the number of floating-point operations.
     double (*exercise)(void);

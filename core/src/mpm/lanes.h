@@ -4,7 +4,7 @@
 
 #include "base/simd.h"
 #include "kernels.h"
-#include "models/snow.h"
+#include "models/matter.h"
 
 /// Whether loads and stores need no mask. With AVX-512 masks are free: there is nothing to choose.
 static inline bool lanes_are_full(int n) { return FIRN_LANES < 16 && n == FIRN_LANES; }
@@ -31,7 +31,7 @@ static inline void lanes_store(float *p, firn_fx a, int n)
 }
 
 enum {
-    LINE = 16,        // floats
+    LINE = FIRN_LINE, // floats
     AHEAD = 2 * LINE, // particles between those at work and those being fetched
 };
 
@@ -41,6 +41,13 @@ FIRN_INLINE void channels_prefetch(const firn_pass *pass, int begin, int end, si
     for (int c = begin; c < end; c++)
         __builtin_prefetch(firn_channel_of(pass->particles, c) + first);
 }
+
+/// The particles of one model in a block.
+typedef struct firn_segment {
+    const firn_block *block, *following; // the latter comes next, or is the same again
+    size_t begin, end;
+    int model;
+} firn_segment;
 
 /// What of the affine velocity a pass reads or writes, FIRN_FROM in place of it where it is left
 /// out.
@@ -53,15 +60,15 @@ typedef enum firn_fetch { FETCH_MOTION, FETCH_DEFORMATION, FETCH_REST } firn_fet
 /// Brings particles near the processor, as far as a line of each channel goes, those that are going
 /// to be at work AHEAD particles after first: in the block or in the one that follows. There are
 /// more streams than the processor's own prefetching follows.
-FIRN_INLINE void particles_prefetch(const firn_pass *pass, const firn_block *block,
-                                    const firn_block *following, size_t first, firn_affine affine,
-                                    firn_fetch part)
+FIRN_INLINE void particles_prefetch(const firn_pass *pass, const firn_segment *segment,
+                                    size_t first, firn_affine affine, firn_fetch part)
 {
+    const firn_block *block = segment->block;
     if (FIRN_LANES < LINE && first % LINE >= FIRN_LANES)
         return;
     first += AHEAD;
     if (first >= block->end)
-        first = first - block->end + following->begin;
+        first = first - block->end + segment->following->begin;
     if (part == FETCH_DEFORMATION)
         channels_prefetch(pass, FIRN_F, FIRN_F + 9, first);
     else if (part == FETCH_REST)
@@ -78,14 +85,28 @@ FIRN_INLINE void particles_prefetch(const firn_pass *pass, const firn_block *blo
 /// Blocks with fewer particles take no notice of where lines begin.
 enum { ALIGNED_BLOCK = 4 * LINE };
 
+/// The segment of a model; empty where the block has none of it.
+static inline firn_segment segment_of(const firn_block *block, const firn_block *following,
+                                      int model)
+{
+    size_t begin = model > 0 ? block->model_end[model - 1] : block->begin;
+    return (firn_segment){block, following, begin, block->model_end[model], model};
+}
+
 /// How many particles from first on form a group: as many as there are lanes, but in large blocks
 /// groups end where a line of the channels does, so that no load needs two.
-static inline int group_size(const firn_block *block, size_t first)
+static inline int group_size(const firn_block *block, size_t end, size_t first)
 {
-    size_t left = block->end - first, room = FIRN_LANES;
+    size_t left = end - first, room = FIRN_LANES;
     if (block->end - block->begin >= ALIGNED_BLOCK)
-        room -= first % FIRN_LANES;
+        room -= (first + block->phase) % FIRN_LANES;
     return (int)(left < room ? left : room);
+}
+
+/// As many as there are lanes, wherever lines end.
+static inline int plain_group_size(size_t end, size_t first)
+{
+    return end - first < FIRN_LANES ? (int)(end - first) : FIRN_LANES;
 }
 
 static inline firn_fx channel_load(const firn_pass *pass, int channel, size_t first, int n,
@@ -149,16 +170,10 @@ static inline void matrix_store(const firn_pass *pass, int channel, size_t first
             firn_fx_store_tail(firn_channel_of(p, channel + i) + first, a.m[i], n);
 }
 
-/// The materials of a group.
-typedef struct firn_lane_materials {
-    firn_ix lane;
-    bool same; // that of the first lane for all, as nearly everywhere
-} firn_lane_materials;
-
 FIRN_INLINE firn_lane_materials lane_materials_load(const firn_pass *pass, size_t first, int n)
 {
     typedef uint8_t bytes __attribute__((vector_size(FIRN_LANES), aligned(1), may_alias));
-    firn_lane_materials materials = {{0}, true};
+    firn_lane_materials materials = {pass->materials, {0}, true};
     if (pass->materials->count == 1)
         return materials;
     const uint8_t *material = (const uint8_t *)pass->particles->material.data + first;
@@ -166,23 +181,6 @@ FIRN_INLINE firn_lane_materials lane_materials_load(const firn_pass *pass, size_
     materials.lane = __builtin_convertvector(*(const bytes *)material, firn_ix) & there;
     materials.same = firn_ix_all((materials.lane == material[0]) | ~there);
     return materials;
-}
-
-/// A column of the material table for each lane.
-FIRN_INLINE firn_fx material_of(const float *column, const firn_lane_materials *materials)
-{
-    return materials->same ? firn_fx_set(column[materials->lane[0]])
-                           : firn_fx_gather(column, materials->lane);
-}
-
-/// Hardened moduli of each lane.
-FIRN_INLINE firn_snow_moduli moduli_of(const firn_pass *pass, const firn_lane_materials *materials,
-                                       size_t first, int n, firn_fx jp)
-{
-    const firn_materials *m = pass->materials;
-    firn_snow_moduli initial = {material_of(m->mu, materials), material_of(m->lambda, materials)};
-    return firn_snow_harden(initial, material_of(m->hardening, materials),
-                            channel_load(pass, FIRN_STIFFNESS, first, n, 1.0f), jp);
 }
 
 #endif

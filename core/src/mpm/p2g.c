@@ -2,32 +2,6 @@
 #include "scatter.h"
 #include "transfer_group.h"
 
-// What resists the rate of deformation in the explicit step, method.md (24).
-FIRN_INLINE firn_fs3 group_viscosity(const firn_pass *pass, const firn_state *s)
-{
-    float h = pass->grid->cell_size;
-    firn_fx transit2 =
-        firn_fx_ratio(firn_fx_set(h * h), firn_fx_max(firn_fx_set(1e-30f), s->wave2));
-    firn_fx time =
-        firn_snow_damping(material_of(pass->materials->damping, &s->materials), transit2, pass->dt);
-    return firn_snow_viscous_stress(&s->c, s->moduli, time);
-}
-
-// Stress of the group, method.md (10), times its volume and a factor; and its share in the sums.
-FIRN_INLINE firn_fm3 group_stress(const firn_pass *pass, const firn_state *s, firn_scheme scheme,
-                                  float factor, firn_lane_sums *sums)
-{
-    firn_ix there = lanes_below(s->n);
-    firn_fs3 strain = firn_snow_strain_of(&s->deformation);
-    sums->elastic += s->volume * firn_snow_energy(strain, s->moduli);
-    sums->jp += firn_fx_select(there, s->jp, firn_fx_set(0.0f));
-    sums->jp_min = firn_fx_min(sums->jp_min, firn_fx_select(there, s->jp, firn_fx_set(FIRN_NO_JP)));
-    firn_fs3 stress = firn_snow_stress(strain, s->moduli);
-    if (scheme == FIRN_SCHEME_APIC)
-        stress = firn_fs3_add(stress, group_viscosity(pass, s));
-    return firn_fm3_from_fs3(firn_fs3_scale(factor * s->volume, stress));
-}
-
 FIRN_INLINE void group_sums(firn_fx mass, firn_fx3 u, firn_fx3 v, firn_lane_sums *sums)
 {
     sums->mass += mass;
@@ -45,6 +19,7 @@ static void finish_sums(const firn_lane_sums *lanes, firn_block_sums *sums)
     sums->kinetic = firn_fx_sum(lanes->kinetic);
     sums->elastic = firn_fx_sum(lanes->elastic);
     sums->jp = firn_fx_sum(lanes->jp);
+    sums->packing = lanes->packing;
     sums->jp_min = firn_fx_min_lane(lanes->jp_min);
 }
 
@@ -62,9 +37,8 @@ FIRN_INLINE void group_to_grid(const firn_pass *pass, const firn_state *s, firn_
     _Alignas(64) firn_columns columns;
     make_stencils(&st, s->u, order, slopes, 1.0f / h);
     make_scatter(&st, order, slopes);
-    firn_fm3 stress = group_stress(
-        pass, s, scheme, scheme == FIRN_SCHEME_APIC ? -pass->dt * st.slope_scale : -st.slope_scale,
-        &out->sums);
+    float factor = scheme == FIRN_SCHEME_APIC ? -pass->dt * st.slope_scale : -st.slope_scale;
+    firn_fm3 stress = firn_fm3_from_fs3(firn_fs3_scale(factor * s->volume, s->stress));
     group_sums(s->mass, s->u, s->v, &out->sums);
     firn_fm3 affine = {{{0}}};
     if (scheme == FIRN_SCHEME_APIC)
@@ -125,36 +99,15 @@ void FIRN_KERNEL(outbound_end)(const firn_pass *pass, const firn_block *block, f
         tile_add(pass->grid, pass->old, block, out->tiles.old, out->box);
 }
 
-static firn_state state_load(const firn_pass *pass, size_t first, int n)
-{
-    firn_state s = {.first = first,
-                    .n = n,
-                    .materials = lane_materials_load(pass, first, n),
-                    .u = vector_load(pass, FIRN_U, first, n),
-                    .v = vector_load(pass, FIRN_V, first, n),
-                    .jp = channel_load(pass, FIRN_JP, first, n, 1.0f)};
-    firn_fm3 f = matrix_load(pass, FIRN_F, first, n, 1.0f);
-    s.deformation = firn_snow_deformation_of(&f);
-    if (pass->scheme != FIRN_SCHEME_FLIP)
-        s.c = matrix_load(pass, FIRN_C, first, n, 0.0f);
-    state_harden(pass, &s);
-    return s;
-}
-
 void FIRN_KERNEL(to_grid)(const firn_pass *pass, const firn_block *block,
                           const firn_block *following, firn_block_sums *sums)
 {
     firn_outbound out;
-    firn_affine affine = pass->scheme == FIRN_SCHEME_FLIP ? AFFINE_NONE : AFFINE_WHOLE;
     FIRN_KERNEL(outbound_begin)(pass, block, &out);
-    for (size_t first = block->begin; first < block->end;) {
-        int n = group_size(block, first);
-        particles_prefetch(pass, block, following, first, affine, FETCH_MOTION);
-        firn_state state = state_load(pass, first, n);
-        particles_prefetch(pass, block, following, first, affine, FETCH_DEFORMATION);
-        FIRN_KERNEL(outbound_add)(pass, &state, &out);
-        particles_prefetch(pass, block, following, first, affine, FETCH_REST);
-        first += (size_t)n;
+    for (int m = 0; m < FIRN_MODEL_COUNT; m++) {
+        firn_segment segment = segment_of(block, following, m);
+        if (segment.begin < segment.end)
+            FIRN_KERNEL(transfers)[m]->to_grid(pass, &segment, &out);
     }
     FIRN_KERNEL(outbound_end)(pass, block, &out, sums);
 }

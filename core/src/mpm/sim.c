@@ -19,14 +19,31 @@ const char *firn_stage_name(int stage)
     return stage >= 0 && (size_t)stage < FIRN_COUNT(names) ? names[stage] : NULL;
 }
 
-// Row `to` becomes the snow of row `from` that tears earlier.
+// Row `to` becomes the matter of row `from` that breaks earlier.
 static void put_bond(firn_materials *m, int to, const firn_bond *bond)
 {
-    float *const columns[] = {m->mu,     m->lambda, m->hardening, m->compression, m->stretch,
-                              m->jp_min, m->jp_max, m->density,   m->damping};
-    for (size_t i = 0; i < FIRN_COUNT(columns); i++)
-        columns[i][to] = columns[i][bond->of];
-    m->stretch[to] *= bond->stretch;
+    m->model[to] = m->model[bond->of];
+    m->density[to] = m->density[bond->of];
+    for (int c = 0; c < FIRN_MATERIAL_COLUMNS; c++)
+        m->column[c][to] = m->column[c][bond->of];
+    m->column[firn_model_at(m->model[to])->bond_column][to] *= bond->share;
+}
+
+// Whether the solver, as it is set, can do what the model needs.
+static firn_result check_model(const firn_sim *sim, const firn_model *model, firn_error *error)
+{
+    bool implicit = sim->def.integrator == FIRN_INTEGRATOR_IMPLICIT;
+    if (implicit && !model->is_implicit)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.model is %s, which has no implicit step; set solver.integrator "
+                         "to explicit or auto",
+                         model->name);
+    if (!implicit && model->needs_affine && !firn_sim_is_apic(sim))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material.model is %s, whose viscosity needs velocity gradients that "
+                         "solver.transfer flip does not keep; set solver.transfer to apic",
+                         model->name);
+    return FIRN_OK;
 }
 
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
@@ -35,21 +52,13 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
     firn_materials *materials = &sim->materials;
     FIRN_TRY(
         firn_def_check(def->cookie, sizeof *def, firn_material_params(), def, "material", error));
-    if (def->jp_min > def->jp_max)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "material.jp_min is above material.jp_max; swap them");
-    float e = def->young_modulus, nu = def->poisson_ratio;
-    materials->mu[index] = e / (2.0f * (1.0f + nu));
-    materials->lambda[index] = e * nu / ((1.0f + nu) * (1.0f - 2.0f * nu));
-    materials->hardening[index] = def->hardening;
-    materials->compression[index] = def->critical_compression;
-    materials->stretch[index] = def->critical_stretch;
-    materials->jp_min[index] = def->jp_min;
-    materials->jp_max[index] = def->jp_max;
-    materials->density[index] = def->density;
-    materials->damping[index] = def->damping;
+    const firn_model *model = firn_model_at(def->model);
+    if (model->check != NULL)
+        FIRN_TRY(model->check(def, error));
+    FIRN_TRY(check_model(sim, model, error));
+    firn_materials_put(materials, index, def);
     for (int i = 0; i < materials->count; i++)
-        if (sim->bonds[i].stretch > 0.0f && sim->bonds[i].of == index)
+        if (sim->bonds[i].share > 0.0f && sim->bonds[i].of == index)
             put_bond(materials, i, &sim->bonds[i]);
     return FIRN_OK;
 }
@@ -71,6 +80,12 @@ static firn_result check_domain(const firn_sim_def *def, firn_error *error)
                      (double)reach, (double)def->cell_size, (double)limit);
 }
 
+/// A simulation and what even its readers may change; it begins with the simulation.
+typedef struct sim_memory {
+    firn_sim sim;
+    firn_affine affine;
+} sim_memory;
+
 firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error *error)
 {
     *out = NULL;
@@ -83,9 +98,11 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
                          "FIRN_ISA is '%s', which this machine cannot run; leave it unset, or use "
                          "scalar, baseline, avx2 or avx512",
                          isa);
-    firn_sim *sim = firn_alloc_zero(sizeof *sim);
-    if (sim == NULL)
+    sim_memory *memory = firn_alloc_zero(sizeof *memory);
+    if (memory == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a simulation");
+    firn_sim *sim = &memory->sim;
+    sim->affine = &memory->affine;
     sim->def = *def;
     sim->kernels = kernels;
     sim->thread_count = firn_thread_count(def->thread_count);
@@ -94,17 +111,35 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->particles.budget = &sim->budget;
     sim->particles.channel_count = firn_sim_is_apic(sim) ? FIRN_CHANNEL_MAX : FIRN_C;
     sim->grid.budget = &sim->budget;
+    sim->grid.materials = &sim->materials;
     sim->grid.cell_size = def->cell_size;
     sim->grid.order = def->kernel == FIRN_KERNEL_QUADRATIC ? 3 : 4;
     sim->implicit = def->integrator == FIRN_INTEGRATOR_IMPLICIT;
     firn_sim_choose_integrator(sim);
     sim->colliders.budget = &sim->budget;
+    sim->forces.budget = &sim->budget;
     sim->emission.seeds.budget = &sim->budget;
     firn_material_def reference = firn_material_def_default();
     firn_sim_put_material(sim, 0, &reference, NULL);
     sim->materials.count = 1;
     sim->stats.mean_jp = sim->stats.min_jp = 1.0;
+    sim->revision = 1;
     *out = sim;
+    return FIRN_OK;
+}
+
+firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
+                                   firn_sim **out, firn_error *error)
+{
+    FIRN_TRY(firn_sim_create(def, out, error));
+    firn_sim *sim = *out;
+    firn_result result = firn_owners_open(&sim->owners, exchange, &sim->budget, error);
+    if (result != FIRN_OK) {
+        firn_sim_destroy(sim);
+        *out = NULL;
+        return result;
+    }
+    sim->grid.owners = firn_owners_shared(&sim->owners) ? &sim->owners : NULL;
     return FIRN_OK;
 }
 
@@ -119,32 +154,20 @@ void firn_sim_destroy(firn_sim *sim)
     firn_particles_free(&sim->particles);
     firn_sequence_free(&sim->sequence, &sim->budget);
     firn_grid_free(&sim->grid);
+    firn_owners_free(&sim->owners);
     firn_colliders_free(&sim->colliders);
+    firn_forces_free(&sim->forces);
+    firn_contact_free(&sim->contact, &sim->budget);
     firn_seeds_free(&sim->emission.seeds);
-    firn_array *arrays[] = {&sim->emission.new_keys,
-                            &sim->emission.sources,
-                            &sim->sums,
-                            &sim->limits,
-                            &sim->node_limits,
-                            &sim->clearance.block,
-                            &sim->clearance.group,
-                            &sim->clearance.node,
-                            &sim->clearance.open_nodes,
-                            &sim->solve.blocks,
-                            &sim->rest.asleep,
-                            &sim->rest.awake,
-                            &sim->rest.idle,
-                            &sim->rest.held,
-                            &sim->snapshot.material,
-                            &sim->snapshot.new_keys,
-                            &sim->snapshot.blocks,
-                            &sim->snapshot.sources};
+    firn_array *arrays[] = {
+        &sim->emission.new_keys, &sim->emission.sources, &sim->measures.sums,
+        &sim->measures.limits,   &sim->node_limits,      &sim->clearance.block,
+        &sim->clearance.group,   &sim->clearance.node,   &sim->clearance.open_nodes,
+        &sim->solve.blocks,      &sim->rest.asleep,      &sim->rest.awake,
+        &sim->rest.idle,         &sim->rest.held};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
-    for (int c = 0; c < FIRN_CACHE_OWN; c++)
-        firn_array_free(&sim->budget, &sim->solve.cache[c]);
-    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
-        firn_array_free(&sim->budget, &sim->snapshot.channel[c]);
+    firn_snapshot_free(sim);
     FIRN_ASSERT(sim->budget.used == sizeof *sim);
     firn_free(sim);
 }
@@ -221,9 +244,15 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
     source->bond = source->material;
     if (source->def.chunk_size == 0.0f)
         return FIRN_OK;
+    const firn_model *model = firn_model_at(sim->materials.model[source->material]);
+    if (model->bond_column == FIRN_NO_COLUMN)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "source.chunk_size asks for chunks, but its material is of the model %s, "
+                         "which does not break; set it to 0 or use snow",
+                         model->name);
     int index = 0;
     while (index < sim->materials.count &&
-           (sim->bonds[index].stretch != bond.stretch || sim->bonds[index].of != bond.of))
+           (sim->bonds[index].share != bond.share || sim->bonds[index].of != bond.of))
         index++;
     if (index == sim->materials.count) {
         FIRN_TRY(check_material_count(sim, error));
@@ -235,32 +264,8 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
     return FIRN_OK;
 }
 
-static firn_result append_seeds(firn_sim *sim, const firn_source *source, firn_error *error)
-{
-    const firn_seeds *seeds = &sim->emission.seeds;
-    firn_particles *particles = &sim->particles;
-    size_t waiting = particles->count - sim->order.sorted_count;
-    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
-                                sizeof(uint64_t), error));
-    bool missing = false;
-#pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
-    for (size_t i = 0; i < seeds->count; i++) {
-        append_seed(sim, seeds, i, (uint64_t *)sim->emission.new_keys.data + waiting + i);
-        size_t p = particles->count + i;
-        ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
-        ((uint8_t *)particles->material.data)[p] =
-            ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->material;
-        missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
-    }
-    sim->volumes_missing |= missing;
-    particles->next_id += (uint32_t)seeds->count;
-    particles->count += seeds->count;
-    sim->order.must_sort |= seeds->count > 0;
-    return FIRN_OK;
-}
-
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
+// Finds what a source emits, and memory for it as particles.
+static firn_result make_seeds(firn_sim *sim, firn_source *source, firn_error *error)
 {
     float g = firn_length(sim->def.gravity);
     firn_seeding seeding = {
@@ -269,10 +274,52 @@ firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error)
         .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
         .thread_count = sim->thread_count,
     };
-    firn_source before = *source;
-    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, &sim->emission.seeds, error));
-    firn_result result = append_seeds(sim, source, error);
-    if (result != FIRN_OK)
+    firn_seeds *seeds = &sim->emission.seeds;
+    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, seeds, error));
+    firn_particles *particles = &sim->particles;
+    size_t waiting = particles->count - sim->order.sorted_count;
+    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
+    return firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
+                              sizeof(uint64_t), error);
+}
+
+static void append_seeds(firn_sim *sim, const firn_source *source)
+{
+    const firn_seeds *seeds = &sim->emission.seeds;
+    firn_particles *particles = &sim->particles;
+    size_t waiting = particles->count - sim->order.sorted_count;
+    // Other models begin with the volume that they have.
+    const bool packs = firn_model_at(sim->materials.model[source->material])->packs;
+    bool missing = false;
+#pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
+    for (size_t i = 0; i < seeds->count; i++) {
+        append_seed(sim, seeds, i, (uint64_t *)sim->emission.new_keys.data + waiting + i);
+        size_t p = particles->count + i;
+        if (!packs)
+            firn_channel_of(particles, FIRN_JP)[p] = 1.0f;
+        ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
+        ((uint8_t *)particles->material.data)[p] =
+            ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->material;
+        missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
+    }
+    sim->volumes_missing |= missing;
+    particles->next_id += (uint32_t)seeds->count;
+    particles->count += seeds->count;
+    if (seeds->count > 0)
+        firn_order_void(&sim->order);
+}
+
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result, firn_error *error)
+{
+    const firn_source before = *source;
+    bool finished = result == FIRN_OK && source->started && source->emitted >= source->def.end;
+    if (result == FIRN_OK)
+        result = make_seeds(sim, source, error);
+    if (!finished)
+        result = firn_owners_agree(&sim->owners, result, error);
+    if (result == FIRN_OK)
+        append_seeds(sim, source);
+    else
         *source = before;
     firn_seeds_clear(&sim->emission.seeds);
     return result;
@@ -288,23 +335,28 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
                          "the source names material %u, but the simulation has %d; add the "
                          "material first",
                          def->material.index1, sim->materials.count);
-    FIRN_TRY(firn_array_reserve(&sim->budget, &sim->emission.sources,
-                                (size_t)sim->emission.source_count + 1, sizeof(firn_source),
-                                error));
-    firn_source source;
-    FIRN_TRY(firn_source_open(&source, def, sim->time, error));
+    firn_error sentence;
+    if (error == NULL)
+        error = &sentence; // other ranks may want it
+    firn_source source = {0};
+    firn_result result =
+        firn_array_reserve(&sim->budget, &sim->emission.sources,
+                           (size_t)sim->emission.source_count + 1, sizeof(firn_source), error);
+    if (result == FIRN_OK)
+        result = firn_source_open(&source, def, sim->time, error);
     source.generation = 1;
     source.material = (uint8_t)(def->material.index1 > 0 ? def->material.index1 - 1 : 0);
     source.alive = true;
     const int material_count = sim->materials.count;
-    firn_result result = find_bond(sim, &source, error);
     if (result == FIRN_OK)
-        result = firn_sim_emit(sim, &source, error);
+        result = find_bond(sim, &source, error);
+    result = firn_sim_emit(sim, &source, result, error);
     if (result != FIRN_OK) {
         sim->materials.count = material_count;
         firn_source_close(&source);
         return result;
     }
+    firn_snapshot_void(sim);
     ((firn_source *)sim->emission.sources.data)[sim->emission.source_count++] = source;
     if (id != NULL)
         *id = (firn_source_id){(uint32_t)sim->emission.source_count, source.generation};
@@ -317,6 +369,7 @@ firn_result firn_sim_remove_source(firn_sim *sim, firn_source_id id, firn_error 
     if (id.index1 == 0 || id.index1 > (uint32_t)sim->emission.source_count ||
         !sources[id.index1 - 1].alive || sources[id.index1 - 1].generation != id.generation)
         return firn_fail(error, FIRN_ERR_STALE, "the source id names no source of this simulation");
+    firn_snapshot_void(sim);
     firn_source_close(&sources[id.index1 - 1]);
     sources[id.index1 - 1].alive = false;
     return FIRN_OK;
@@ -326,14 +379,14 @@ firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, f
                                   firn_error *error)
 {
     FIRN_TRY(firn_colliders_add(&sim->colliders, def, id, error));
-    sim->rest.disturbed = true;
+    firn_sleep_disturb(&sim->rest);
     return FIRN_OK;
 }
 
 firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_error *error)
 {
     FIRN_TRY(firn_colliders_remove(&sim->colliders, id, error));
-    sim->rest.disturbed = true;
+    firn_sleep_disturb(&sim->rest);
     return FIRN_OK;
 }
 
@@ -341,7 +394,8 @@ firn_result firn_sim_move_collider(firn_sim *sim, firn_collider_id id, const fir
                                    int count, firn_error *error)
 {
     FIRN_TRY(firn_colliders_move(&sim->colliders, id, keys, count, error));
-    sim->rest.disturbed |= sim->colliders.jumped;
+    if (sim->colliders.jumped)
+        firn_sleep_disturb(&sim->rest);
     sim->colliders.jumped = false;
     return FIRN_OK;
 }
@@ -351,6 +405,17 @@ firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,
                                      firn_error *error)
 {
     return firn_colliders_deform(&sim->colliders, id, from, to, error);
+}
+
+firn_result firn_sim_add_force(firn_sim *sim, const firn_force_def *def, firn_force_id *id,
+                               firn_error *error)
+{
+    return firn_forces_add(&sim->forces, def, id, error);
+}
+
+firn_result firn_sim_remove_force(firn_sim *sim, firn_force_id id, firn_error *error)
+{
+    return firn_forces_remove(&sim->forces, id, error);
 }
 
 void firn_sim_set_progress(firn_sim *sim, firn_progress *progress, void *user)

@@ -10,7 +10,7 @@
 static void disturb(firn_sim *sim, const void *before, const void *now, size_t size)
 {
     if (memcmp(before, now, size) != 0)
-        sim->rest.disturbed = true;
+        firn_sleep_disturb(&sim->rest);
 }
 
 firn_result firn_sim_change(firn_sim *sim, const firn_sim_def *def, firn_error *error)
@@ -35,6 +35,12 @@ firn_result firn_sim_change_material(firn_sim *sim, firn_material_id id,
     if (id.index1 == 0 || id.index1 > (uint32_t)sim->materials.count || id.generation != 1)
         return firn_fail(error, FIRN_ERR_STALE, "the simulation has no material %u", id.index1);
     const firn_materials before = sim->materials;
+    const firn_model *model = firn_model_at(before.model[id.index1 - 1]);
+    if (def->model != before.model[id.index1 - 1])
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "material %u is of the model %s, which cannot change while it is "
+                         "simulated; start again or use another material",
+                         id.index1, model->name);
     FIRN_TRY(firn_sim_put_material(sim, (int)id.index1 - 1, def, error));
     disturb(sim, &before, &sim->materials, sizeof before);
     return FIRN_OK;
@@ -58,6 +64,16 @@ firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
     bool changed = false;
     FIRN_TRY(firn_colliders_change(&sim->colliders, id, def, &changed, error));
     if (changed)
+        firn_sleep_disturb(&sim->rest);
+    return FIRN_OK;
+}
+
+firn_result firn_sim_change_force(firn_sim *sim, firn_force_id id, const firn_force_def *def,
+                                  firn_error *error)
+{
+    bool everywhere = false;
+    FIRN_TRY(firn_forces_change(&sim->forces, id, def, &everywhere, error));
+    if (everywhere)
         sim->rest.disturbed = true;
     return FIRN_OK;
 }

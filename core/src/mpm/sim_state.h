@@ -1,20 +1,34 @@
-/// What a simulation is made of.
+/// What a simulation is made of. Each part belongs to a file, which alone writes it:
+///
+///     emission    sim.c            where new particles come from
+///     order       order.h          how far the order of the particles can be trusted
+///     foresight   foresight.h      what the end of a substep knows of the next one
+///     measures    transfer.c       sums and extremes of each block
+///     affine      transfer.c       where the affine velocities are
+///     clearance   clearance.c      what is known of the distance to colliders
+///     contact     contact_*.c      what touches colliders, and what they are given
+///     rest        sleep.c          who sleeps
+///     solve       implicit.h       what the implicit step keeps
+///     snapshot    snapshot.h       what a retry or a host goes back to
+///     the state as a whole         state.h
 #ifndef FIRN_SIM_STATE_H
 #define FIRN_SIM_STATE_H
 
 #include "base/memory.h"
 #include "contact/colliders.h"
+#include "forces/forces.h"
+#include "foresight.h"
 #include "grid.h"
+#include "implicit.h"
 #include "kernels.h"
+#include "order.h"
+#include "owners.h"
 #include "particles/particles.h"
 #include "seeding/seeding.h"
 #include "sequence.h"
+#include "snapshot.h"
 
 #include "firn/sim.h"
-
-/// Channels of the Hessian's cache that have memory of their own. The others lie in scratch arrays
-/// that only sorting uses, one float for each particle: the sort is over when the solve begins.
-enum { FIRN_CACHE_OWN = FIRN_CACHE_CHANNELS - 3 };
 
 /// Wall time is counted per stage.
 typedef enum firn_stage {
@@ -29,39 +43,33 @@ typedef enum firn_stage {
     FIRN_STAGE_END,
 } firn_stage;
 
-/// What a retry goes back to.
-typedef struct firn_snapshot {
-    firn_array channel[FIRN_CHANNEL_MAX];
-    firn_array material, new_keys, blocks, sources;
-    size_t count, sorted_count, block_count;
-    bool volumes_missing;
-    uint32_t next_id;
-    int64_t substep;
-    double time;
-    uint64_t acting_colliders;
-    bool disturbed;
-} firn_snapshot;
-
 /// Extremes over the nodes after an update.
 typedef struct firn_node_limits {
-    float speed2; // (m/s)^2, of nodes that carry a share of a particle worth noting
+    float speed2;     // (m/s)^2, of nodes that carry a share of a particle worth noting
+    float any_speed2; // (m/s)^2, of all nodes
     bool finite;
 } firn_node_limits;
 
-/// The snow between chunks is a material that differs from another in one number.
+/// What holds chunks together is a material that differs from theirs in one number.
 typedef struct firn_bond {
-    float stretch; // factor on critical_stretch; 0: the material is not of this kind
-    uint8_t of;    // index of the material of the chunks
+    float share; // factor on the bond_column of its model; 0: the material is not of this kind
+    uint8_t of;  // index of the material of the chunks
 } firn_bond;
 
-/// What the end of a substep knows of the next one.
-typedef struct firn_foresight {
-    double dt;            // s, of the substep that the grid has been filled for in advance; 0: none
-    bool affine_left_out; // by the last cycle; firn_transfer_recover finds it
-    firn_node_field affine_field; // the velocities that it follows from
-    firn_block_limits extremes;   // of all particles now
-    double stay;                  // s, that all remain in reach of their blocks at this speed
-} firn_foresight;
+/// Where the affine velocities C are. The cycle has no use for those that it finds, and keeps what
+/// they follow from: FIRN_FROM in the place of C, and the node velocities that it read.
+typedef enum firn_affine {
+    FIRN_AFFINE_THERE,            // in FIRN_C
+    FIRN_AFFINE_IN_NODE_VELOCITY, // to be found by firn_transfer_recover
+    FIRN_AFFINE_IN_NODE_NEXT,     // the same, since the nodes of the cycle have changed places
+} firn_affine;
+
+/// What the transfers find out about each block, transfer.c.
+typedef struct firn_measures {
+    firn_array sums;   // firn_block_sums, at the start of the substep
+    firn_array limits; // firn_block_limits, at its end
+    double mass;       // kg, of all particles of all ranks
+} firn_measures;
 
 /// What is known of the distance to colliders, clearance.c.
 typedef struct firn_clearance {
@@ -73,23 +81,51 @@ typedef struct firn_clearance {
     float surface_travel, surface_total; // m, see firn_pass
 } firn_clearance;
 
+/// What a collider has been given in a call of firn_sim_step.
+typedef struct firn_contact_account {
+    uint32_t generation;  // of the collider
+    firn_impulse sum;     // kg m/s, of all substeps
+    double torque[3];     // kg m^2/s, about its pivot in each
+    firn_impulse asleep;  // N, N m: what sleeping snow presses with, part of the sum
+    firn_impulse awake;   // N, N m: what awake snow pressed with in the last substep
+    firn_impulse now;     // kg m/s, of the substep at work
+    firn_impulse holding; // kg m/s, the same at nodes that sleeping snow holds
+    double peak;          // N, of any substep
+    double pivot[3];      // m, at the end
+} firn_contact_account;
+
+/// Sums of the implicit solve at nodes that colliders hold: stress impulses of the velocities, of
+/// the search direction and of the residual, as the iteration goes.
+typedef enum firn_reaction {
+    FIRN_REACTION_OF_VELOCITY,
+    FIRN_REACTION_OF_SEARCH,
+    FIRN_REACTION_OF_RESIDUAL,
+    FIRN_REACTION_COUNT,
+} firn_reaction;
+
+/// Contact that answers: contact_lists.c, contact_force.c.
+typedef struct firn_touching {
+    firn_contact_lists nodes;     // of each node block
+    firn_contact_lists particles; // of each block
+    firn_array held;              // firn_impulse like nodes.taken: at nodes that are held
+    firn_array reaction[FIRN_REACTION_COUNT]; // firn_impulse like nodes.taken
+    firn_array normals;                       // firn_vec3 like nodes.taken, of the implicit step
+    firn_array accounts;                      // firn_contact_account of each collider's slot
+    int account_count;
+    double seconds; // s, simulated in this call
+    bool resettled; // others sleep than in the last substep
+} firn_touching;
+
 /// Who sleeps, sleep.c.
 typedef struct firn_rest {
     firn_array asleep;         // uint8 of each block: it takes no part in the substep
     firn_array awake;          // uint8 of each node block: a block there is not at rest
     firn_array idle;           // uint8 of each node block: only blocks that sleep touch it
     firn_array held;           // uint64 of each node block: its nodes that sleeping blocks touch
-    size_t asleep_count;       // particles
+    size_t asleep_count;       // particles of all ranks
     uint64_t acting_colliders; // in the last substep, a bit for each
     bool disturbed;            // something else is different now: all snow wakes
 } firn_rest;
-
-/// What the implicit step keeps, implicit.c.
-typedef struct firn_solver {
-    firn_array blocks;                // of each node block, what the solve knows of it
-    firn_array cache[FIRN_CACHE_OWN]; // of the Hessian; the other channels are the sort's scratch
-    bool warm;                        // FIRN_NODE_CHANGE holds the last solve
-} firn_solver;
 
 /// Where new particles come from.
 typedef struct firn_emission {
@@ -99,17 +135,11 @@ typedef struct firn_emission {
     firn_array new_keys; // uint64, block of each particle that waits for the next sort
 } firn_emission;
 
-/// How far the order of the particles can be trusted.
-typedef struct firn_order {
-    size_t sorted_count; // particles that are in blocks; the others are new
-    bool must_sort;
-    int since_sort; // substeps
-} firn_order;
-
 struct firn_sim {
     firn_sim_def def;
     firn_budget budget;
     int thread_count;
+    firn_owners owners; // what is computed here, and what by other ranks
     const firn_kernels *kernels;
     bool implicit; // the step at work, as set or as chosen
 
@@ -120,18 +150,22 @@ struct firn_sim {
     firn_materials materials;
     firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are the bonds of another
     firn_colliders colliders;
+    firn_forces forces; // beside gravity
 
     firn_emission emission;
     firn_order order;
     firn_foresight foresight;
     firn_clearance clearance;
+    firn_touching contact;
     firn_rest rest;
     firn_solver solve;
-    firn_array sums, limits; // firn_block_sums, firn_block_limits of each block
-    firn_array node_limits;  // firn_node_limits of each node block
+    firn_measures measures;
+    firn_affine *affine;    // behind a pointer: readers, too, may find what was put off
+    firn_array node_limits; // firn_node_limits of each node block, grid_update.c
 
     double time; // s
     int64_t substep;
+    uint64_t revision; // of the arrays of the state, see firn_snapshot
     firn_snapshot snapshot;
     firn_step_stats stats;
     firn_progress *progress;
@@ -146,6 +180,14 @@ static inline bool firn_sim_is_apic(const firn_sim *sim)
 }
 
 static inline bool firn_sim_may_sleep(const firn_sim *sim) { return sim->def.sleep_speed > 0.0f; }
+
+/// Particles of all ranks; those that wait for a sort are the same on each.
+static inline size_t firn_sim_count(const firn_sim *sim)
+{
+    size_t fresh = sim->particles.count - sim->order.sorted_count;
+    return firn_owners_shared(&sim->owners) ? sim->owners.particle_count + fresh
+                                            : sim->particles.count;
+}
 
 /// True when block b takes no part. In the substep that follows a sort every block gives its share
 /// to the grid, where nodes that are held ignore it: its sums are wanted for the statistics.
@@ -177,6 +219,7 @@ void firn_transfer_take_ahead(firn_sim *sim);
 /// A cycle has no use for the affine velocities that it finds, and does not write them. Before
 /// anyone reads or sorts them, or particles fall asleep, they are found again.
 void firn_transfer_recover(const firn_sim *sim);
+firn_result firn_transfer_reserve(firn_sim *sim, firn_error *error);
 void firn_transfer_measure(firn_sim *sim);
 void firn_transfer_find_volumes(firn_sim *sim);
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt);
@@ -187,40 +230,52 @@ void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
 /// dt.
 firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error);
 void firn_clearance_forget(firn_sim *sim);
-void firn_clearance_prepare(firn_sim *sim, float dt);
+firn_result firn_clearance_prepare(firn_sim *sim, float dt, firn_error *error);
 
-/// grid_update.c: forces and gravity become velocities, colliders are met, method.md (8) and (15).
+/// contact_lists.c: finds who may touch whom, with the colliders prepared; the second when limits
+/// of the new node velocities are known. Nothing but lists changes.
+firn_result firn_contact_find_nodes(firn_sim *sim, firn_error *error);
+firn_result firn_contact_find_particles(firn_sim *sim, float dt, firn_node_limits limits,
+                                        firn_error *error);
+void firn_contact_free(firn_touching *contact, firn_budget *budget);
+
+/// contact_force.c: begins the accounts of a call; adds a finished substep to them, before anyone
+/// falls asleep or wakes. measured: sleeping snow was on the grid too.
+firn_result firn_contact_begin(firn_sim *sim, firn_error *error);
+void firn_contact_commit(firn_sim *sim, double dt, bool measured);
+
+/// grid_update.c: stress, gravity and forces become velocities, colliders are met, method.md (8)
+/// and (15).
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
 /// The grid pass of the collisions alone, over velocities that a solve has changed.
 firn_node_limits firn_grid_collide(firn_sim *sim);
+firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error);
 
-/// implicit.c: solves (9) for the velocities that firn_grid_update has left as right-hand side.
-typedef struct firn_solve {
-    int iterations;
-    double residual; // m/s, root mean square over the mass
-    bool converged;
-} firn_solve;
-firn_solve firn_implicit_solve(firn_sim *sim, float dt);
-/// Claims the memory of the solve.
-firn_result firn_implicit_reserve(firn_sim *sim, firn_error *error);
-/// Carries the warm start over to the blocks of a new sort.
-firn_result firn_implicit_sort(firn_sim *sim, firn_error *error);
+/// reaction.c: what colliders take in the course of the solve. Begins with H times the velocities
+/// in FIRN_NODE_A_RESIDUAL; goes on with products of the residual there, and steps of the
+/// iteration.
+void firn_reaction_begin(firn_sim *sim);
+void firn_reaction_product(firn_sim *sim, firn_reaction which);
+void firn_reaction_advance(firn_sim *sim, float alpha, float beta);
+void firn_reaction_finish(firn_sim *sim, float scale);
 
 /// sleep.c: claims memory; finds out who sleeps, after a sort; looks for the waking and the resting
 /// at the end of a substep.
 firn_result firn_sleep_reserve(firn_sim *sim, firn_error *error);
 void firn_sleep_arrange(firn_sim *sim);
 void firn_sleep_update(firn_sim *sim, float dt);
+/// All snow wakes at the end of the next substep.
+void firn_sleep_disturb(firn_rest *rest);
 
 /// sim.c: checks a material and puts it at an index.
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error);
 
-/// sim.c: turns what a source emits into particles that wait for the next sort.
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_error *error);
+/// sim.c: turns what a source emits into particles that wait for the next sort; result is what has
+/// come of the source so far. Collective unless the source has emitted all.
+firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
+                          firn_error *error);
 
-/// step.c: bounds of positions in block coordinates, for sorting.
-firn_result firn_sim_sort(firn_sim *sim, firn_error *error);
 /// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);
 

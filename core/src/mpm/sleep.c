@@ -44,17 +44,38 @@ static bool is_quiet(const firn_sim *sim, size_t b)
     return firn_grid_blocks(&sim->grid)[b].rest >= sim->def.sleep_time;
 }
 
+// Blocks next to one of another rank that is not at rest are marked at their own place, by a bit
+// that is not of their own state.
+enum { AWAKE = 1, BESIDE_AWAKE = 2 };
+
+static void mark_beside_ghosts(firn_sim *sim)
+{
+    const firn_owners *owners = &sim->owners;
+    const firn_block *ghosts = owners->ghosts.data;
+    const uint8_t *awake_ghost = owners->flags.data;
+    uint8_t *awake = sim->rest.awake.data;
+    for (size_t g = 0; g < owners->ghost_count; g++)
+        for (int n = 0; awake_ghost[g] && n < FIRN_NEIGHBORS; n++) {
+            firn_coord at = firn_block_neighbor(ghosts[g].coord, n);
+            int32_t number = firn_block_map_find(&sim->grid.map, firn_block_key(at));
+            if (number >= 0)
+                awake[number] |= BESIDE_AWAKE;
+        }
+}
+
 // Neighbors that a block does not reach are looked up by place: they may reach its nodes all the
 // same.
 static bool has_awake_neighbor(const firn_sim *sim, const firn_block *block)
 {
     const uint8_t *awake = sim->rest.awake.data;
+    if (awake[block->near[OWN]] & BESIDE_AWAKE)
+        return true;
     for (int n = 0; n < FIRN_NEIGHBORS; n++) {
         int32_t number = block->near[n];
         if (number < 0)
             number = firn_block_map_find(&sim->grid.map,
                                          firn_block_key(firn_block_neighbor(block->coord, n)));
-        if (number >= 0 && awake[number])
+        if (number >= 0 && awake[number] & AWAKE)
             return true;
     }
     return false;
@@ -70,17 +91,13 @@ static void lay_down(firn_sim *sim, const firn_block *block)
             memset(firn_channel_of(particles, c) + block->begin, 0, count * sizeof(float));
 }
 
-static void mark_nodes(firn_sim *sim)
+static void mark_nodes_of(firn_sim *sim, const firn_block *blocks, const uint8_t *asleep,
+                          size_t count)
 {
-    const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    const uint8_t *asleep = sim->rest.asleep.data;
     uint8_t *idle = sim->rest.idle.data;
     uint64_t *held = sim->rest.held.data, touched[FIRN_NEIGHBORS];
     for (int n = 0; n < FIRN_NEIGHBORS; n++)
         touched[n] = touched_nodes(n, sim->grid.order);
-    size_t nodes = sim->grid.node_block_count, count = sim->grid.block_count;
-    memset(idle, 1, nodes);
-    memset(held, 0, nodes * sizeof *held);
 #pragma omp parallel for schedule(static) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
         for (int n = 0; n < FIRN_NEIGHBORS; n++) {
@@ -97,19 +114,46 @@ static void mark_nodes(firn_sim *sim)
         }
 }
 
-void firn_sleep_arrange(firn_sim *sim)
+static void mark_nodes(firn_sim *sim)
 {
-    sim->rest.asleep_count = 0;
-    if (!firn_sim_may_sleep(sim) || sim->grid.block_count == 0)
+    const firn_owners *owners = &sim->owners;
+    size_t nodes = sim->grid.node_block_count;
+    if (nodes == 0)
         return;
+    memset(sim->rest.idle.data, 1, nodes);
+    memset(sim->rest.held.data, 0, nodes * sizeof(uint64_t));
+    mark_nodes_of(sim, firn_grid_blocks(&sim->grid), sim->rest.asleep.data, sim->grid.block_count);
+    if (firn_owners_shared(owners))
+        mark_nodes_of(sim, owners->ghosts.data, owners->flags.data, owners->ghost_count);
+}
+
+// Finds the blocks that are not at rest, and those beside them on other ranks.
+static void mark_awake(firn_sim *sim)
+{
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
-    firn_block_limits *limits = sim->limits.data;
     uint8_t *asleep = sim->rest.asleep.data, *awake = sim->rest.awake.data;
-    size_t count = sim->grid.block_count, sleepers = 0;
-    memset(awake, 0, sim->grid.node_block_count);
+    size_t count = sim->grid.block_count;
+    if (sim->grid.node_block_count > 0)
+        memset(awake, 0, sim->grid.node_block_count);
 #pragma omp parallel for schedule(static) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++)
-        awake[blocks[b].near[OWN]] = !is_quiet(sim, b);
+        awake[blocks[b].near[OWN]] = asleep[b] = !is_quiet(sim, b);
+    firn_ghosts_tell(&sim->owners, asleep);
+    if (firn_owners_shared(&sim->owners))
+        mark_beside_ghosts(sim);
+}
+
+void firn_sleep_arrange(firn_sim *sim)
+{
+    FIRN_ASSERT(*sim->affine == FIRN_AFFINE_THERE); // lay_down clears it
+    sim->rest.asleep_count = 0;
+    if (!firn_sim_may_sleep(sim) || firn_sim_count(sim) == 0)
+        return;
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    firn_block_limits *limits = sim->measures.limits.data;
+    uint8_t *asleep = sim->rest.asleep.data;
+    size_t count = sim->grid.block_count, sleepers = 0;
+    mark_awake(sim);
 #pragma omp parallel for schedule(dynamic, 64) reduction(+ : sleepers)                             \
     num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
@@ -122,10 +166,14 @@ void firn_sleep_arrange(firn_sim *sim)
         limits[b].speed2 = 0.0f;
         sleepers += blocks[b].end - blocks[b].begin;
     }
-    sim->rest.asleep_count = sleepers;
-    if (sleepers > 0)
-        mark_nodes(sim);
+    sim->rest.asleep_count = firn_owners_sum(&sim->owners, sleepers);
+    if (sim->rest.asleep_count == 0)
+        return;
+    firn_ghosts_tell(&sim->owners, asleep);
+    mark_nodes(sim);
 }
+
+void firn_sleep_disturb(firn_rest *rest) { rest->disturbed = true; }
 
 static void wake_all(firn_sim *sim)
 {
@@ -134,7 +182,7 @@ static void wake_all(firn_sim *sim)
         blocks[b].rest = 0.0f;
 }
 
-static bool is_disturbed(const firn_sim *sim, const firn_block *block)
+static bool is_near_collider_that_moves(const firn_sim *sim, const firn_block *block)
 {
     const firn_grid *grid = &sim->grid;
     float h = grid->cell_size, center = 2.0f + (float)firn_grid_shift(grid);
@@ -144,12 +192,24 @@ static bool is_disturbed(const firn_sim *sim, const firn_block *block)
     return firn_colliders_move_near(&sim->colliders, middle, (FIRN_BLOCK_REACH + WAKE_MARGIN) * h);
 }
 
+static bool is_in_force_that_changed(const firn_sim *sim, const firn_block *block)
+{
+    const firn_grid *grid = &sim->grid;
+    float h = grid->cell_size, low = (float)firn_grid_shift(grid) - 2.0f, high = low + 8.0f;
+    firn_coord c = block->coord;
+    firn_vec3 corner = {h * (float)(4 * c.x), h * (float)(4 * c.y), h * (float)(4 * c.z)};
+    return firn_forces_changed_in(&sim->forces,
+                                  firn_add(corner, firn_vec(h * low, h * low, h * low)),
+                                  firn_add(corner, firn_vec(h * high, h * high, h * high)));
+}
+
 static float rest_after(const firn_sim *sim, size_t b, float dt, bool moving)
 {
     const firn_block *block = &firn_grid_blocks(&sim->grid)[b];
-    const firn_block_limits *limits = sim->limits.data;
+    const firn_block_limits *limits = sim->measures.limits.data;
     float slow = sim->def.sleep_speed;
-    if (!(limits[b].speed2 < slow * slow) || (moving && is_disturbed(sim, block)))
+    if (!(limits[b].speed2 < slow * slow) || (moving && is_near_collider_that_moves(sim, block)) ||
+        (sim->forces.acting_count > 0 && is_in_force_that_changed(sim, block)))
         return 0.0f;
     float rest = block->rest + dt;
     return rest < sim->def.sleep_time ? rest : sim->def.sleep_time;
@@ -163,6 +223,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
     size_t count = sim->grid.block_count;
     bool moving, changed = false;
     uint64_t acting = firn_colliders_acting(&sim->colliders, &moving);
+    acting ^= firn_forces_acting(&sim->forces);
 #pragma omp parallel for schedule(dynamic, 64) reduction(||                                        \
                                                          : changed) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
@@ -170,6 +231,7 @@ void firn_sleep_update(firn_sim *sim, float dt)
         blocks[b].rest = rest_after(sim, b, dt, moving);
         changed = changed || quiet != is_quiet(sim, b);
     }
+    changed = firn_owners_any(&sim->owners, changed);
     // What a collider that came or went has held up or pressed down lies nobody knows where.
     bool all = sim->rest.disturbed || acting != sim->rest.acting_colliders;
     if (all)
@@ -178,9 +240,11 @@ void firn_sleep_update(firn_sim *sim, float dt)
         firn_transfer_recover(sim);
         firn_sleep_arrange(sim);
         // Those who slept have neither given their share to the grid nor seen colliders pass.
-        sim->foresight.dt = 0.0;
+        firn_foresight_void(&sim->foresight);
+        sim->contact.resettled = true;
         firn_clearance_forget(sim);
     }
     sim->rest.acting_colliders = acting;
     sim->rest.disturbed = false;
+    firn_forces_settle(&sim->forces);
 }

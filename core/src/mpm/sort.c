@@ -1,4 +1,4 @@
-/// Stable sort of the particles by block and cell, and the blocks that follow from it.
+/// Stable sort of the particles by block, model and cell, and the blocks that follow from it.
 ///
 /// Between two sorts particles drift into the blocks next to their own at most. Every present block
 /// groups its particles by the neighbor they go; every new block then takes one group of each
@@ -12,15 +12,18 @@
 #include <string.h>
 
 enum {
-    CELLS = FIRN_BLOCK_NODES,
+    PLACES = FIRN_BLOCK_NODES * FIRN_MODEL_COUNT, // cells of a block, once for each model
     FEW = 16, // particles of a block that are sorted by comparing
 };
+
+/// Who leases scratch memory here.
+static const char holder[] = "sort";
 
 // Adds the keys of the blocks that the particles of a present block go to.
 static bool add_keys_of_block(firn_block_map *map, const firn_sorting *s, size_t b)
 {
     const firn_moves *moves = &s->moves[b];
-    const uint32_t *order = s->grid->order_of.data;
+    const uint32_t *order = s->order;
     firn_coord coord = firn_grid_blocks(s->grid)[b].coord;
     bool fits = true;
     for (int neighbor = 0; neighbor < FIRN_NEIGHBORS; neighbor++)
@@ -36,7 +39,7 @@ static size_t count_new(const firn_sorting *s) { return s->particles->count - s-
 static bool add_all_keys(firn_block_map *map, const void *user)
 {
     const firn_sorting *s = user;
-    size_t present = s->grid->block_count, fresh = count_new(s);
+    size_t present = s->origin_count, fresh = count_new(s);
     bool fits = true;
 #pragma omp parallel num_threads(s->thread_count) reduction(&& : fits)
     {
@@ -73,10 +76,11 @@ static firn_result make_blocks(firn_sorting *s, firn_error *error)
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t b = 0; b < s->block_count; b++) {
         blocks[b].coord = firn_block_coord(keys[b]);
+        blocks[b].border = blocks[b].phase = 0;
         memset(blocks[b].near, -1, sizeof blocks[b].near);
     }
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->thread_count)
-    for (size_t b = 0; b < grid->block_count; b++)
+    for (size_t b = 0; b < s->origin_count; b++)
         for (int neighbor = 0; neighbor < FIRN_NEIGHBORS; neighbor++)
             if (firn_group_size(&s->moves[b], neighbor) > 0) {
                 firn_coord to = firn_block_neighbor(firn_grid_blocks(grid)[b].coord, neighbor);
@@ -91,20 +95,29 @@ static uint64_t loose_item(const firn_sorting *s, uint64_t key, size_t p)
     return (uint64_t)firn_block_map_find(&s->grid->map, key) << 32 | (uint64_t)p;
 }
 
+// Present block number i in the order of keys, which is that of ranks.
+static size_t origin_at(const firn_sorting *s, size_t i)
+{
+    size_t own = s->grid->block_count, lower = s->lower_count;
+    return i < lower ? own + i : i < lower + own ? i - lower : i;
+}
+
 // Particles that do not come from a block next to their new one, in the order of the new blocks.
 static firn_result gather_loose(firn_sorting *s, firn_error *error)
 {
-    const uint32_t *order = s->grid->order_of.data;
+    const uint32_t *order = s->order;
     size_t far = 0, most = count_new(s), count = 0;
-    for (size_t b = 0; b < s->grid->block_count; b++)
+    for (size_t b = 0; b < s->origin_count; b++)
         far += firn_group_size(&s->moves[b], FIRN_MOVE_FAR);
     FIRN_TRY(firn_array_claim(s->grid->budget, &s->grid->scratch, 2 * (far + most) + 1,
                               sizeof(uint64_t), error));
     uint64_t *items = s->grid->scratch.data;
-    for (size_t b = 0; far > 0 && b < s->grid->block_count; b++)
+    for (size_t k = 0; far > 0 && k < s->origin_count; k++) {
+        size_t b = origin_at(s, k);
         for (uint32_t i = s->moves[b].begin[FIRN_MOVE_FAR];
              i < s->moves[b].begin[FIRN_MOVE_FAR + 1]; i++)
             items[count++] = loose_item(s, firn_sort_far_key(s, b, order[i]), order[i]);
+    }
     const uint64_t dropped = (uint64_t)s->block_count << 32;
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t i = 0; i < most; i++)
@@ -163,7 +176,7 @@ enum { PARTS = FIRN_NEIGHBORS + 1 };
 static int list_parts(const firn_sorting *s, size_t b, part parts[PARTS])
 {
     const firn_block *block = &((const firn_block *)s->blocks.data)[b];
-    const uint32_t *order = s->grid->order_of.data;
+    const uint32_t *order = s->order;
     int count = 0;
     for (int n = 0; n < FIRN_NEIGHBORS; n++) {
         if (block->near[n] < 0)
@@ -184,13 +197,13 @@ static uint32_t particle_at(const firn_sorting *s, const part *p, size_t i)
     return p->particles != NULL ? p->particles[i] : (uint32_t)s->loose[p->first + i];
 }
 
-// Puts particles behind those of their cells that are there; few, by comparing.
+// Puts particles behind those of their places that are there; few, by comparing.
 static void insert_part(const firn_sorting *s, const part *p, uint32_t *final, uint32_t filled)
 {
     for (size_t i = 0; i < p->count; i++) {
-        uint32_t particle = particle_at(s, p, i), cell = firn_sort_cell(s->codes[particle]),
+        uint32_t particle = particle_at(s, p, i), place = firn_sort_place(s->codes[particle]),
                  at = filled++;
-        for (; at > 0 && firn_sort_cell(s->codes[final[at - 1]]) > cell; at--)
+        for (; at > 0 && firn_sort_place(s->codes[final[at - 1]]) > place; at--)
             final[at] = final[at - 1];
         final[at] = particle;
     }
@@ -199,11 +212,13 @@ static void insert_part(const firn_sorting *s, const part *p, uint32_t *final, u
 // Many, by counting.
 static void order_many(const firn_sorting *s, const part *parts, int count, uint32_t *final)
 {
-    uint32_t at[CELLS] = {0}, sum = 0;
+    uint32_t at[PLACES], sum = 0;
+    int places = s->model != NULL ? PLACES : FIRN_BLOCK_NODES;
+    memset(at, 0, (size_t)places * sizeof *at);
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++)
-            at[firn_sort_cell(s->codes[particle_at(s, &parts[k], i)])]++;
-    for (int c = 0; c < CELLS; c++) {
+            at[firn_sort_place(s->codes[particle_at(s, &parts[k], i)])]++;
+    for (int c = 0; c < places; c++) {
         uint32_t here = at[c];
         at[c] = sum;
         sum += here;
@@ -211,7 +226,7 @@ static void order_many(const firn_sorting *s, const part *parts, int count, uint
     for (int k = 0; k < count; k++)
         for (size_t i = 0; i < parts[k].count; i++) {
             uint32_t particle = particle_at(s, &parts[k], i);
-            final[at[firn_sort_cell(s->codes[particle])]++] = particle;
+            final[at[firn_sort_place(s->codes[particle])]++] = particle;
         }
 }
 
@@ -234,12 +249,27 @@ static void find_reach(const firn_sorting *s, firn_block *block, const uint32_t 
     }
 }
 
+// Where the particles of each model end in a block that has been ordered.
+static void find_segments(const firn_sorting *s, firn_block *block, const uint32_t *final)
+{
+    if (s->model == NULL) {
+        firn_block_set_model(block, s->grid->materials->model[0]);
+        return;
+    }
+    uint32_t i = 0, count = block->end - block->begin;
+    for (int m = 0; m < FIRN_MODEL_COUNT; m++) {
+        while (i < count && firn_sort_model(s->codes[final[i]]) == m)
+            i++;
+        block->model_end[m] = block->begin + i;
+    }
+}
+
 // Within a block, particles of one cell stand together. Writes the final order. A block that keeps
 // the number of its particles keeps its rest; the others were disturbed.
 static void order_block(const firn_sorting *s, size_t b)
 {
     firn_block *block = &((firn_block *)s->blocks.data)[b];
-    uint32_t *final = (uint32_t *)s->final->data + block->begin;
+    uint32_t *final = s->final + block->begin;
     uint32_t count = block->end - block->begin, filled = 0;
     part parts[PARTS];
     int part_count = list_parts(s, b, parts);
@@ -250,6 +280,7 @@ static void order_block(const firn_sorting *s, size_t b)
         filled += (uint32_t)parts[k].count;
     }
     find_reach(s, block, final);
+    find_segments(s, block, final);
     block->rest = 0.0f;
     if (block->near[FIRN_MOVE_STAY] >= 0) {
         const firn_block *before = &firn_grid_blocks(s->grid)[block->near[FIRN_MOVE_STAY]];
@@ -259,7 +290,7 @@ static void order_block(const firn_sorting *s, size_t b)
 
 static void wrap_positions(const firn_sorting *s)
 {
-    size_t count = s->particles->count;
+    size_t count = firn_sort_count(s);
     for (int axis = 0; axis < 3; axis++) {
         float *u = firn_channel_of(s->particles, FIRN_U + axis);
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
@@ -267,6 +298,71 @@ static void wrap_positions(const firn_sorting *s)
             if (!(u[p] >= 0.0f && u[p] < 4.0f))
                 u[p] -= 4.0f * firn_blocks_below(u[p]);
     }
+}
+
+// The final order needs memory until the particles have moved. In explicit steps that of the nodes
+// of the next substep is at hand: a sort makes them void.
+static firn_result lease_final(firn_sorting *s, size_t count, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_scratch *word = &grid->words[FIRN_WORD_FINAL];
+    if (!firn_grid_has(grid, FIRN_NODE_NEXT)) {
+        FIRN_TRY(firn_scratch_reserve(grid->budget, word, count, sizeof(uint32_t), error));
+        s->final = firn_scratch_lease(word, holder, count, sizeof(uint32_t));
+        return FIRN_OK;
+    }
+    s->next = grid->field[FIRN_NODE_NEXT];
+    grid->field[FIRN_NODE_NEXT] = (firn_array){NULL, 0};
+    FIRN_TRY(firn_array_claim(grid->budget, &s->next, count, sizeof(uint32_t), error));
+    s->final = s->next.data;
+    return FIRN_OK;
+}
+
+// Particles have come from other ranks.
+static firn_result grow_final(firn_sorting *s, size_t count, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    if (firn_grid_has(grid, FIRN_NODE_NEXT)) {
+        FIRN_TRY(firn_array_claim(grid->budget, &s->next, count, sizeof(uint32_t), error));
+        s->final = s->next.data;
+        return FIRN_OK;
+    }
+    firn_scratch_release(&grid->words[FIRN_WORD_FINAL], holder);
+    return lease_final(s, count, error);
+}
+
+static firn_result lease_scratch(firn_sorting *s, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_scratch *word = &grid->words[FIRN_WORD_ORDER];
+    size_t count = s->particles->count + FIRN_PADDING;
+    FIRN_TRY(lease_final(s, count, error));
+    if (grid->owners != NULL)
+        return firn_sort_claim(s, s->particles->count, error);
+    FIRN_TRY(firn_scratch_reserve(grid->budget, word, count, sizeof(uint32_t), error));
+    s->order = firn_scratch_lease(word, holder, count, sizeof(uint32_t));
+    s->codes = (uint32_t *)firn_particles_lease_spare(s->particles, holder);
+    return FIRN_OK;
+}
+
+static void release_codes(firn_sorting *s)
+{
+    // Where there are no particles the spare slot is NULL.
+    if (s->particles->spare_holder == holder)
+        firn_particles_release_spare(s->particles, holder);
+    s->codes = NULL;
+}
+
+static void release_scratch(firn_sorting *s)
+{
+    firn_grid *grid = s->grid;
+    release_codes(s);
+    if (grid->words[FIRN_WORD_ORDER].holder != NULL)
+        firn_scratch_release(&grid->words[FIRN_WORD_ORDER], holder);
+    if (firn_grid_has(grid, FIRN_NODE_NEXT))
+        grid->field[FIRN_NODE_NEXT] = s->next;
+    else if (grid->words[FIRN_WORD_FINAL].holder != NULL)
+        firn_scratch_release(&grid->words[FIRN_WORD_FINAL], holder);
 }
 
 // From here on nothing can fail: particles and blocks take their new places.
@@ -277,7 +373,8 @@ static void commit(firn_sorting *s)
     firn_grid_color(grid, blocks, s->block_count, s->thread_count);
     wrap_positions(s);
     size_t kept = s->block_count > 0 ? blocks[s->block_count - 1].end : 0;
-    firn_particles_permute(s->particles, s->final->data, kept, s->thread_count);
+    release_codes(s); // the particles move through that memory
+    firn_particles_permute(s->particles, s->final, kept, s->thread_count);
     firn_array_free(grid->budget, &grid->blocks);
     grid->blocks = s->blocks;
     grid->block_count = s->block_count;
@@ -292,38 +389,59 @@ static void commit(firn_sorting *s)
         firn_array_relax(grid->budget, &grid->scratch);
 }
 
-// In explicit steps, where the nodes of the next substep are: a sort makes them void.
-static firn_array *final_order_of(firn_grid *grid)
+static firn_result reserve_fields(firn_sorting *s, firn_error *error)
 {
-    bool implicit = grid->field_count == FIRN_NODE_FIELD_COUNT;
-    return implicit ? &grid->destination : &grid->field[FIRN_NODE_NEXT];
+    firn_grid *grid = s->grid;
+    for (int f = 0; f < FIRN_NODE_FIELD_COUNT; f++) {
+        firn_array *memory = f == FIRN_NODE_NEXT ? &s->next : &grid->field[f];
+        if (firn_grid_has(grid, (firn_node_field)f))
+            FIRN_TRY(firn_array_reserve(grid->budget, memory, grid->map.count,
+                                        FIRN_BLOCK_FLOATS * sizeof(float), error));
+    }
+    if (firn_grid_has(grid, FIRN_NODE_NEXT))
+        s->final = s->next.data; // it may have moved
+    return FIRN_OK;
 }
 
-// Everything that may fail, in scratch memory and new blocks.
-static firn_result prepare(firn_sorting *s, firn_error *error)
+// Where the particles of the present blocks go.
+static firn_result group_blocks(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_budget *budget = grid->budget;
-    size_t padded = s->particles->count + FIRN_PADDING, fresh = count_new(s);
-    s->final = final_order_of(grid);
-    FIRN_TRY(firn_array_claim(budget, s->final, padded, sizeof(uint32_t), error));
-    FIRN_TRY(firn_array_claim(budget, &grid->order_of, padded, sizeof(uint32_t), error));
+    size_t fresh = count_new(s);
+    FIRN_TRY(lease_scratch(s, error));
     FIRN_TRY(
         firn_array_claim(budget, &grid->moves, grid->block_count + 1, sizeof(firn_moves), error));
     s->moves = grid->moves.data;
-    s->codes = (uint32_t *)s->particles->spare;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
     for (size_t b = 0; b < grid->block_count; b++)
         firn_sort_group_block(s, b);
 #pragma omp parallel for schedule(static) num_threads(s->thread_count)
     for (size_t i = 0; i < fresh; i++)
         s->codes[s->sorted_count + i] = firn_sort_new_code(s, s->sorted_count + i);
+    s->origin_count = grid->block_count;
+    return FIRN_OK;
+}
+
+// The new blocks and the order of their particles.
+static firn_result order_blocks(firn_sorting *s, firn_error *error)
+{
+    if (s->arrival_count > 0)
+        FIRN_TRY(grow_final(s, firn_sort_count(s) + FIRN_PADDING, error));
     FIRN_TRY(make_blocks(s, error));
     FIRN_TRY(gather_loose(s, error));
     place_blocks(s);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->thread_count)
     for (size_t b = 0; b < s->block_count; b++)
         order_block(s, b);
+    return FIRN_OK;
+}
+
+// The nodes of the new blocks.
+static firn_result claim_nodes(firn_sorting *s, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_budget *budget = grid->budget;
     FIRN_TRY(firn_grid_find_nodes(grid, s->blocks.data, s->block_count, s->thread_count, error));
     FIRN_TRY(
         firn_array_reserve(budget, &grid->node_coord, grid->map.count, sizeof(firn_coord), error));
@@ -331,10 +449,31 @@ static firn_result prepare(firn_sorting *s, firn_error *error)
                                 error));
     FIRN_TRY(
         firn_array_claim(budget, &grid->scratch, 2 * s->block_count + 1, sizeof(uint64_t), error));
-    for (int f = 0; f < grid->field_count; f++)
-        FIRN_TRY(firn_array_reserve(budget, &grid->field[f], grid->map.count,
-                                    FIRN_BLOCK_FLOATS * sizeof(float), error));
-    return FIRN_OK;
+    return reserve_fields(s, error);
+}
+
+// Everything that may fail, in scratch memory and new blocks.
+static firn_result prepare(firn_sorting *s, firn_error *error)
+{
+    FIRN_TRY(group_blocks(s, error));
+    FIRN_TRY(order_blocks(s, error));
+    return claim_nodes(s, error);
+}
+
+// The same together with other ranks, who must not wait for one that failed.
+static firn_result prepare_shared(firn_sorting *s, firn_error *error)
+{
+    firn_grid *grid = s->grid;
+    firn_owners *owners = grid->owners;
+    FIRN_TRY(firn_owners_cut(owners, grid, s->new_keys, count_new(s), s->thread_count, error));
+    FIRN_TRY(firn_sort_migrate(s, group_blocks(s, error), error));
+    firn_result result = order_blocks(s, error);
+    FIRN_TRY(firn_ghosts_gather(owners, s->blocks.data, s->block_count, result, error));
+    result = claim_nodes(s, error);
+    if (result == FIRN_OK)
+        result =
+            firn_halo_link(owners, grid, s->blocks.data, s->block_count, s->thread_count, error);
+    return firn_owners_agree(owners, result, error);
 }
 
 firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const firn_bounds *bounds,
@@ -348,13 +487,15 @@ firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const fir
         .new_keys = new_keys,
         .sorted_count = sorted_count,
         .thread_count = thread_count,
+        .model = grid->materials->mixed ? grid->materials->model : NULL,
         .u = {firn_channel_of(particles, FIRN_U), firn_channel_of(particles, FIRN_U + 1),
               firn_channel_of(particles, FIRN_U + 2)},
     };
-    firn_result result = prepare(&s, error);
+    firn_result result = grid->owners == NULL ? prepare(&s, error) : prepare_shared(&s, error);
     if (result == FIRN_OK)
         commit(&s);
     else
         firn_array_free(grid->budget, &s.blocks);
+    release_scratch(&s);
     return result;
 }

@@ -73,6 +73,9 @@ static uint32_t code_of(const firn_sorting *s, size_t p, int group)
 {
     uint32_t cell =
         cell_along(s->u[0][p]) << 4 | cell_along(s->u[1][p]) << 2 | cell_along(s->u[2][p]);
+    if (s->model != NULL)
+        cell |= (uint32_t)s->model[((const uint8_t *)s->particles->material.data)[p]]
+                << FIRN_CELL_BITS;
     return cell << FIRN_GROUP_BITS | (uint32_t)group;
 }
 
@@ -95,7 +98,7 @@ static bool find_near_codes(const firn_sorting *s, const firn_block *block)
 void firn_sort_group_block(const firn_sorting *s, size_t b)
 {
     const firn_block *block = &firn_grid_blocks(s->grid)[b];
-    uint32_t *order = s->grid->order_of.data;
+    uint32_t *order = s->order;
     if (!block_in_bounds(s, block->coord) || !find_near_codes(s, block))
         for (size_t p = block->begin; p < block->end; p++)
             s->codes[p] = code_of(s, p, group_of(s, block->coord, p));
@@ -120,7 +123,8 @@ uint32_t firn_sort_new_code(const firn_sorting *s, size_t p)
 bool firn_sort_keeps_new(const firn_sorting *s, size_t i)
 {
     firn_coord coord = firn_block_coord(s->new_keys[i]);
-    return in_range(coord) && particle_in_bounds(s, coord, s->sorted_count + i);
+    return in_range(coord) && particle_in_bounds(s, coord, s->sorted_count + i) &&
+           (s->grid->owners == NULL || firn_owners_own(s->grid->owners, s->new_keys[i]));
 }
 
 uint64_t firn_sort_far_key(const firn_sorting *s, size_t b, size_t p)

@@ -5,6 +5,7 @@
 #ifndef FIRN_STENCIL_H
 #define FIRN_STENCIL_H
 
+#include "halo.h"
 #include "rows.h"
 
 /// How the slopes of the weights are formed, method.md (5).
@@ -14,11 +15,6 @@ typedef enum firn_slopes {
 } firn_slopes;
 
 enum {
-    TILE_EDGE = 9,                        // nodes -1 to 7 of the block
-    TILE_ROW = 4 * 12,                    // floats along z, nodes -4 to 7: blocks begin on a line
-    TILE_FIRST = 4 * 3,                   // where node -1 is
-    TILE_PLANE = TILE_EDGE * TILE_ROW,    // floats along y
-    TILE_FLOATS = TILE_EDGE * TILE_PLANE, // floats in all
     STENCIL_ROWS = 16,
     NODE_STRIDE = 16, // floats between the particles in what comes from rows
     // AVX-512 has registers for all rows of a cell while its particles pass by.

@@ -1,77 +1,90 @@
-/// Time: substeps as large as stays sane, each a transaction that is checked before particles move,
-/// and a call that starts again with smaller steps when the physics left the sane range.
+/// One substep: the ten steps of the method (the paper's section 4.1, method.md section 1).
+///
+///     firn_sim_step (schedule.c)
+///       snapshot, if somebody may go back        <------------------------------+
+///       while time is left:                                                     |
+///         firn_substep                                                          |
+///           emit            sources give new particles                          |
+///           arrange         sort when due   [2] volumes of new particles        |
+///           dt              from the extremes of all particles      <----+      |
+///           to grid         [1] mass, momentum     [3] stress forces     |      |
+///           update          [4] velocities         [5] node contact      | half | retry with
+///           solve           [6] semi-implicit step, or nothing           | dt   | smaller
+///           sane?           no ------------------------------------------+      | substeps
+///           to particles    [7] F, J_P     [8] velocities                       |
+///                           [9] particle contact    [10] positions              |
+///           contact         what colliders were given                           |
+///           sleep           who rests, who wakes                                |
+///       diverged? ----------------------------------------------------------->--+
+///
+/// What is fused. [1] and [3] are one scatter, [4] and [5] one sweep over nodes, [7] to [10] one
+/// gather: a particle and a node are read once each. In explicit substeps the gather of one substep
+/// and the scatter of the next are one pass as well, the *cycle*: while its particles are at hand,
+/// a block gives them to the grid of the next substep (FIRN_NODE_NEXT), whose dt is foreseen. That
+/// grid is used if the next substep has that dt; a sort, waking snow or another dt make it void,
+/// and [1] and [3] run on their own. The bits are the same either way, but for the dt.
+///
+/// What order makes the bits. A node adds up its blocks in the order of their colors, and a block
+/// its particles in the order of the sort, which is stable (sequence.c, sort.c). Sums over blocks
+/// and node blocks are added one after the other in key order. Gathers write their own particles
+/// only. So nothing depends on the number of threads.
+///
+/// Who may fail. Emission, arrange and the lists of colliders near blocks, for want of memory;
+/// speed beyond the limit, before and after the sort. Steps 1 to 6 change nothing but the grid, and
+/// what they found is looked at before a particle is touched: from there on nothing fails. A
+/// substep that is not sane never happened.
+#include "schedule.h"
 #include "sim_state.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-    SORT_INTERVAL = 30, // substeps; cells lose their order and with it speed, never correctness
-};
-
-// Bounds of a substep may be passed by this factor when particles turn out faster or stiffer than
-// foreseen: they have more room than that.
-#define FORESIGHT_SLACK 1.03
-
-/// One attempt at a call of firn_sim_step.
-typedef struct attempt {
-    firn_sim *sim;
-    double begin, end; // s
-    double shrink;     // factor on every bound of the step
-    double ceiling;    // s, the last step that went well may grow only slowly
-    double mark;       // s of wall time, for the stages
-    const char *cause; // of the last rejected substep
-    double value;      // that goes with the cause
-} attempt;
-
-static void count_time(attempt *a, firn_stage stage)
+static void count_time(firn_schedule *s, firn_stage stage)
 {
     double now = firn_seconds();
-    a->sim->stats.seconds[stage] += now - a->mark;
-    a->mark = now;
+    s->sim->stats.seconds[stage] += now - s->clock;
+    s->clock = now;
 }
 
-firn_result firn_sim_sort(firn_sim *sim, firn_error *error)
+static void start_clock(firn_schedule *s)
 {
-    firn_bounds bounds = {sim->def.domain_lower, sim->def.domain_upper};
-    firn_transfer_recover(sim);
-    sim->foresight.dt = 0.0;
-    FIRN_TRY(firn_grid_sort(&sim->grid, &sim->particles, &bounds, sim->emission.new_keys.data,
-                            sim->order.sorted_count, sim->thread_count, error));
-    // A retry brings the keys of its particles back.
-    if (sim->snapshot.count == sim->snapshot.sorted_count)
-        firn_array_relax(&sim->budget, &sim->emission.new_keys);
-    sim->order.sorted_count = sim->particles.count;
-    FIRN_TRY(firn_sequence_build(&sim->sequence, &sim->grid, sim->thread_count, error));
-    sim->order.must_sort = false;
-    sim->order.since_sort = 0;
-    return FIRN_OK;
+    memset(s->sim->stats.seconds, 0, sizeof s->sim->stats.seconds);
+    s->sim->stats.product_seconds = 0.0;
+    s->clock = firn_seconds();
 }
 
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error)
 {
-    firn_budget *budget = &sim->budget;
-    size_t blocks = sim->grid.block_count, node_blocks = sim->grid.node_block_count;
-    FIRN_TRY(firn_array_claim(budget, &sim->sums, blocks, sizeof(firn_block_sums), error));
-    FIRN_TRY(firn_array_claim(budget, &sim->limits, blocks, sizeof(firn_block_limits), error));
-    FIRN_TRY(
-        firn_array_claim(budget, &sim->node_limits, node_blocks, sizeof(firn_node_limits), error));
+    FIRN_TRY(firn_transfer_reserve(sim, error));
+    FIRN_TRY(firn_grid_update_reserve(sim, error));
     FIRN_TRY(firn_clearance_reserve(sim, error));
     FIRN_TRY(firn_sleep_reserve(sim, error));
     return firn_sim_is_implicit(sim) ? firn_implicit_reserve(sim, error) : FIRN_OK;
 }
 
-// Brings particles and grid into the state that a substep starts from.
-static firn_result arrange(attempt *a, firn_error *error)
+static firn_result emit(firn_schedule *s, firn_error *error)
 {
-    firn_sim *sim = a->sim;
-    bool drifted = !(sim->foresight.extremes.low >= 0.0f && sim->foresight.extremes.high < 0.0f);
-    bool sorting = sim->order.must_sort || drifted || sim->order.since_sort >= SORT_INTERVAL;
+    firn_sim *sim = s->sim;
+    firn_source *sources = sim->emission.sources.data;
+    for (int i = 0; i < sim->emission.source_count; i++)
+        if (sources[i].alive)
+            FIRN_TRY(firn_sim_emit(sim, &sources[i], FIRN_OK, error));
+    count_time(s, FIRN_STAGE_EMIT);
+    return FIRN_OK;
+}
+
+// Brings particles and grid into the state that a substep starts from, and claims all its memory.
+static firn_result arrange(firn_schedule *s, firn_error *error)
+{
+    firn_sim *sim = s->sim;
+    bool sorting = firn_order_is_due(&sim->order, &sim->foresight);
     if (sorting)
         FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
                                            : firn_sim_sort(sim, error));
-    FIRN_TRY(firn_sim_reserve(sim, error));
-    if (sim->volumes_missing && sim->particles.count > 0) {
+    firn_result result = firn_sim_reserve(sim, error);
+    // Only blocks that are new need memory.
+    FIRN_TRY(sorting ? firn_owners_agree(&sim->owners, result, error) : result);
+    if (sim->volumes_missing && firn_sim_count(sim) > 0) {
         firn_transfer_find_volumes(sim);
         sim->volumes_missing = false;
         sorting = true;
@@ -81,139 +94,8 @@ static firn_result arrange(attempt *a, firn_error *error)
         firn_transfer_measure(sim);
         firn_sleep_arrange(sim);
     }
-    count_time(a, FIRN_STAGE_SORT);
+    count_time(s, FIRN_STAGE_SORT);
     return FIRN_OK;
-}
-
-static firn_result emit(attempt *a, firn_error *error)
-{
-    firn_sim *sim = a->sim;
-    firn_source *sources = sim->emission.sources.data;
-    for (int i = 0; i < sim->emission.source_count; i++)
-        if (sources[i].alive)
-            FIRN_TRY(firn_sim_emit(sim, &sources[i], error));
-    count_time(a, FIRN_STAGE_EMIT);
-    return FIRN_OK;
-}
-
-// The largest step from a time on that all bounds allow, and an even share of what is left,
-// method.md (17).
-static double choose_dt(const attempt *a, double from)
-{
-    const firn_sim *sim = a->sim;
-    const firn_sim_def *def = &sim->def;
-    double h = def->cell_size, left = a->end - from;
-    double speed = sqrt((double)sim->foresight.extremes.speed2) +
-                   (double)firn_colliders_max_speed(&sim->colliders, from, a->end);
-    double dt = def->dt_max;
-    if (speed * dt > def->cfl * h)
-        dt = def->cfl * h / speed;
-    double wave = sqrt((double)sim->foresight.extremes.wave2);
-    if (!firn_sim_is_implicit(sim) && wave * dt > def->wave_cfl * h)
-        dt = def->wave_cfl * h / wave;
-    dt = a->shrink * fmax(dt, def->dt_min);
-    dt = fmin(dt, a->ceiling);
-    return left / fmax(1.0, ceil(left / dt - 1e-6));
-}
-
-// Whether a sort is due behind a substep of dt, or likely: particles change their speed little.
-static bool sorts_next(const firn_sim *sim, double dt)
-{
-    return sim->order.since_sort + 1 >= SORT_INTERVAL || dt >= sim->foresight.stay;
-}
-
-// What the substep after one of dt is going to be, as far as can be told; 0 when the grid cannot be
-// filled for it in advance.
-static double foresee_dt(const attempt *a, double dt)
-{
-    const firn_sim *sim = a->sim;
-    double from = sim->time + dt;
-    bool last = a->end - from <= 1e-9 * dt;
-    return last || sorts_next(sim, dt) || firn_sim_is_implicit(sim) ? 0.0 : choose_dt(a, from);
-}
-
-// The substep that the grid has been filled for, if that is no larger than what it should be now
-// that the particles have moved.
-static double settle_dt(const attempt *a)
-{
-    double wanted = choose_dt(a, a->sim->time), ahead = a->sim->foresight.dt;
-    return ahead > 0.0 && ahead <= FORESIGHT_SLACK * wanted ? ahead : wanted;
-}
-
-static bool reject(attempt *a, const char *cause, double value)
-{
-    a->cause = cause;
-    a->value = value;
-    return false;
-}
-
-static bool sane(attempt *a, firn_node_limits limits, float dt)
-{
-    if (!limits.finite)
-        return reject(a, "velocities are no longer finite numbers; fastest node before that, m/s",
-                      sqrt((double)a->sim->foresight.extremes.speed2));
-    // More than a cell in a step and the kernels would read past their tiles.
-    double speed = sqrt((double)limits.speed2);
-    if (speed * dt > a->sim->def.cell_size)
-        return reject(a, "snow would cross more than a cell in a substep, at m/s", speed);
-    return true;
-}
-
-// Everything up to the point where particles change; false when the result must not be used.
-static bool try_substep(attempt *a, float dt)
-{
-    firn_sim *sim = a->sim;
-    firn_clearance_prepare(sim, dt);
-    if ((float)sim->foresight.dt == dt)
-        firn_transfer_take_ahead(sim);
-    else
-        firn_transfer_to_grid(sim, dt);
-    count_time(a, FIRN_STAGE_P2G);
-    firn_node_limits limits = firn_grid_update(sim, dt);
-    count_time(a, FIRN_STAGE_GRID);
-    sim->stats.iterations = 0;
-    sim->stats.residual = 0.0;
-    if (firn_sim_is_implicit(sim)) {
-        if (!limits.finite)
-            return sane(a, limits, dt);
-        firn_solve solve = firn_implicit_solve(sim, dt);
-        sim->stats.iterations = solve.iterations;
-        sim->stats.residual = solve.residual;
-        limits = firn_grid_collide(sim);
-        count_time(a, FIRN_STAGE_SOLVE);
-        if (!solve.converged)
-            return reject(a, "the implicit solve did not converge; residual, m/s", solve.residual);
-    }
-    return sane(a, limits, dt);
-}
-
-static void finish_substep(attempt *a, double dt, int rejected)
-{
-    firn_sim *sim = a->sim;
-    double next = foresee_dt(a, dt);
-    if (next > 0.0)
-        firn_transfer_cycle(sim, dt, next);
-    else
-        firn_transfer_to_particles(sim, (float)dt);
-    count_time(a, next > 0.0 ? FIRN_STAGE_CYCLE : FIRN_STAGE_G2P);
-    // The last substep of a call ends on the time asked for, free of rounding.
-    sim->time = a->end - sim->time <= dt * (1.0 + 1e-9) ? a->end : sim->time + dt;
-    sim->substep++;
-    sim->order.since_sort++;
-    firn_step_stats *stats = &sim->stats;
-    stats->time = sim->time;
-    stats->dt = dt;
-    stats->integrator = sim->implicit ? FIRN_INTEGRATOR_IMPLICIT : FIRN_INTEGRATOR_EXPLICIT;
-    stats->progress = (sim->time - a->begin) / (a->end - a->begin);
-    stats->substep = sim->substep;
-    stats->rejected = rejected;
-    stats->max_speed = sqrt((double)sim->foresight.extremes.speed2);
-    stats->particles = sim->particles.count;
-    stats->blocks = sim->grid.node_block_count;
-    stats->bytes = sim->budget.used;
-    stats->asleep = sim->rest.asleep_count;
-    firn_sleep_update(sim, (float)dt);
-    count_time(a, FIRN_STAGE_OTHER);
 }
 
 static firn_result check_speed(const firn_sim *sim, firn_error *error)
@@ -227,142 +109,129 @@ static firn_result check_speed(const firn_sim *sim, firn_error *error)
                      (double)sim->def.speed_limit);
 }
 
-static firn_result substep(attempt *a, firn_error *error)
+// Lists of contact claim memory wherever colliders are.
+static firn_result agree_on_lists(firn_sim *sim, firn_result result, firn_error *error)
 {
-    firn_sim *sim = a->sim;
-    memset(sim->stats.seconds, 0, sizeof sim->stats.seconds);
-    sim->stats.product_seconds = 0.0;
-    a->mark = firn_seconds();
+    bool needed = sim->contact.account_count > 0;
+    return needed ? firn_owners_agree(&sim->owners, result, error) : result;
+}
+
+static firn_result find_colliders(firn_schedule *s, float dt, firn_error *error)
+{
+    return agree_on_lists(s->sim, firn_clearance_prepare(s->sim, dt, error), error);
+}
+
+static void to_grid(firn_schedule *s, float dt)
+{
+    firn_sim *sim = s->sim;
+    if ((float)sim->foresight.dt == dt)
+        firn_transfer_take_ahead(sim);
+    else
+        firn_transfer_to_grid(sim, dt);
+    count_time(s, FIRN_STAGE_P2G);
+}
+
+static firn_node_limits update(firn_schedule *s, float dt)
+{
+    firn_node_limits nodes = firn_grid_update(s->sim, dt);
+    count_time(s, FIRN_STAGE_GRID);
+    return nodes;
+}
+
+static bool solve(firn_schedule *s, float dt, firn_node_limits *nodes)
+{
+    firn_sim *sim = s->sim;
+    sim->stats.iterations = 0;
+    sim->stats.residual = 0.0;
+    if (!firn_sim_is_implicit(sim) || !nodes->finite)
+        return true;
+    firn_solve found = firn_implicit_solve(sim, dt);
+    sim->stats.iterations = found.iterations;
+    sim->stats.residual = found.residual;
+    *nodes = firn_grid_collide(sim);
+    count_time(s, FIRN_STAGE_SOLVE);
+    return found.converged ||
+           firn_schedule_reject(s, "the implicit solve did not converge; residual, m/s",
+                                found.residual);
+}
+
+static bool is_sane(firn_schedule *s, float dt, firn_node_limits nodes)
+{
+    if (!nodes.finite)
+        return firn_schedule_reject(
+            s, "velocities are no longer finite numbers; fastest node before that, m/s",
+            sqrt((double)s->sim->foresight.extremes.speed2));
+    // More than a cell in a step and the kernels would read past their tiles.
+    double speed = sqrt((double)nodes.speed2);
+    if (speed * dt > s->sim->def.cell_size)
+        return firn_schedule_reject(s, "snow would cross more than a cell in a substep, at m/s",
+                                    speed);
+    return true;
+}
+
+static void to_particles(firn_schedule *s, double dt, double next_dt)
+{
+    if (next_dt > 0.0)
+        firn_transfer_cycle(s->sim, dt, next_dt);
+    else
+        firn_transfer_to_particles(s->sim, (float)dt);
+    count_time(s, next_dt > 0.0 ? FIRN_STAGE_CYCLE : FIRN_STAGE_G2P);
+}
+
+static void fill_stats(const firn_schedule *s, double dt, int rejected)
+{
+    firn_sim *sim = s->sim;
+    firn_step_stats *stats = &sim->stats;
+    stats->time = sim->time;
+    stats->dt = dt;
+    stats->integrator = sim->implicit ? FIRN_INTEGRATOR_IMPLICIT : FIRN_INTEGRATOR_EXPLICIT;
+    stats->progress = (sim->time - s->begin) / (s->end - s->begin);
+    stats->substep = sim->substep;
+    stats->rejected = rejected;
+    stats->max_speed = sqrt((double)sim->foresight.extremes.speed2);
+    stats->particles = firn_sim_count(sim);
+    stats->blocks = firn_owners_shared(&sim->owners) ? sim->owners.node_block_count
+                                                     : sim->grid.node_block_count;
+    stats->bytes = sim->budget.used;
+    stats->asleep = sim->rest.asleep_count;
+}
+
+firn_result firn_substep(firn_schedule *s, firn_error *error)
+{
+    firn_sim *sim = s->sim;
+    start_clock(s);
     // Once before the sort, which would take a particle that flew out of the domain for one that
     // left it, and once after it for the particles that are new.
     FIRN_TRY(check_speed(sim, error));
-    FIRN_TRY(emit(a, error));
-    FIRN_TRY(arrange(a, error));
+    FIRN_TRY(emit(s, error));
+    FIRN_TRY(arrange(s, error)); // 2: initial volumes, once for new particles
     FIRN_TRY(check_speed(sim, error));
-    double dt = settle_dt(a);
-    for (int rejected = 0;; rejected++) {
-        if (try_substep(a, (float)dt)) {
-            finish_substep(a, dt, rejected);
-            a->ceiling = rejected > 0 ? 1.5 * dt : 2.0 * a->ceiling;
-            return FIRN_OK;
-        }
-        dt *= 0.5;
-        a->ceiling = dt;
-        if (dt < a->shrink * (double)sim->def.dt_min)
-            return firn_fail(error, FIRN_ERR_DIVERGED,
-                             "the simulation diverged at %.6f s: %s %g, with a substep of %g s "
-                             "that must not become smaller; lower dt_min, soften the snow or "
-                             "slow the colliders down",
-                             sim->time, a->cause, a->value, 2.0 * dt);
+
+    double dt = firn_schedule_dt(s);
+    bool after_sort = sim->order.since_sort == 0;
+    firn_node_limits nodes;
+    int rejected = 0;
+    for (;; rejected++) {
+        firn_forces_prepare(&sim->forces, sim->time, (float)dt);
+        FIRN_TRY(find_colliders(s, (float)dt, error)); // where the colliders are
+        to_grid(s, (float)dt);                         // 1: mass, momentum; 3: stress
+        nodes = update(s, (float)dt);                  // 4: velocities; 5: node contact
+        bool solved = solve(s, (float)dt, &nodes);     // 6: semi-implicit step
+        if (solved && is_sane(s, (float)dt, nodes))
+            break;
+        FIRN_TRY(firn_schedule_halve(s, &dt, error));
     }
-}
+    firn_result found = firn_contact_find_particles(sim, (float)dt, nodes, error);
+    FIRN_TRY(agree_on_lists(sim, found, error));
+    // 7: F and J_P; 8: velocities; 9: particle contact; 10: positions. Then, if the next substep
+    // can be foreseen, its 1 and 3.
+    to_particles(s, dt, firn_schedule_next_dt(s, dt));
 
-static firn_result run_substeps(attempt *a, firn_error *error)
-{
-    firn_sim *sim = a->sim;
-    a->ceiling = (double)sim->def.dt_max;
-    firn_sim_choose_integrator(sim);
-    sim->order.must_sort = true;
-    sim->solve.warm = false;
-    sim->foresight.extremes = (firn_block_limits){.speed2 = 0.0f};
-    while (sim->time < a->end) {
-        FIRN_TRY(substep(a, error));
-        if (sim->progress != NULL && !sim->progress(&sim->stats, sim->progress_user))
-            return firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
-    }
+    firn_schedule_accept(s, dt, rejected);
+    firn_order_advance(&sim->order);
+    fill_stats(s, dt, rejected);
+    firn_contact_commit(sim, dt, after_sort);
+    firn_sleep_update(sim, (float)dt);
+    count_time(s, FIRN_STAGE_OTHER);
     return FIRN_OK;
-}
-
-// However it ends, the particles are complete.
-static firn_result run(attempt *a, firn_error *error)
-{
-    firn_result result = run_substeps(a, error);
-    firn_transfer_recover(a->sim);
-    return result;
-}
-
-static firn_result copy_array(firn_sim *sim, firn_array *to, const void *from, size_t bytes,
-                              firn_error *error)
-{
-    FIRN_TRY(firn_array_claim(&sim->budget, to, bytes, 1, error));
-    if (bytes > 0)
-        memcpy(to->data, from, bytes);
-    return FIRN_OK;
-}
-
-static firn_result take_snapshot(firn_sim *sim, firn_error *error)
-{
-    firn_snapshot *s = &sim->snapshot;
-    const firn_particles *p = &sim->particles;
-    for (int c = 0; c < p->channel_count; c++)
-        FIRN_TRY(copy_array(sim, &s->channel[c], firn_channel_of(p, c), p->count * sizeof(float),
-                            error));
-    FIRN_TRY(copy_array(sim, &s->material, p->material.data, p->count, error));
-    FIRN_TRY(copy_array(sim, &s->new_keys, sim->emission.new_keys.data,
-                        (p->count - sim->order.sorted_count) * sizeof(uint64_t), error));
-    FIRN_TRY(copy_array(sim, &s->blocks, sim->grid.blocks.data,
-                        sim->grid.block_count * sizeof(firn_block), error));
-    FIRN_TRY(copy_array(sim, &s->sources, sim->emission.sources.data,
-                        (size_t)sim->emission.source_count * sizeof(firn_source), error));
-    s->count = p->count;
-    s->sorted_count = sim->order.sorted_count;
-    s->volumes_missing = sim->volumes_missing;
-    s->block_count = sim->grid.block_count;
-    s->next_id = p->next_id;
-    s->substep = sim->substep;
-    s->time = sim->time;
-    s->acting_colliders = sim->rest.acting_colliders;
-    s->disturbed = sim->rest.disturbed;
-    return FIRN_OK;
-}
-
-static void restore_array(void *to, const firn_array *from, size_t bytes)
-{
-    if (bytes > 0)
-        memcpy(to, from->data, bytes);
-}
-
-// Every array is at least as large as when the snapshot was taken, so this cannot fail.
-static void restore_snapshot(firn_sim *sim)
-{
-    const firn_snapshot *s = &sim->snapshot;
-    firn_particles *p = &sim->particles;
-    for (int c = 0; c < p->channel_count; c++)
-        restore_array(firn_channel_of(p, c), &s->channel[c], s->count * sizeof(float));
-    restore_array(p->material.data, &s->material, s->count);
-    restore_array(sim->emission.new_keys.data, &s->new_keys,
-                  (s->count - s->sorted_count) * sizeof(uint64_t));
-    restore_array(sim->grid.blocks.data, &s->blocks, s->block_count * sizeof(firn_block));
-    restore_array(sim->emission.sources.data, &s->sources,
-                  (size_t)sim->emission.source_count * sizeof(firn_source));
-    p->count = s->count;
-    sim->order.sorted_count = s->sorted_count;
-    sim->volumes_missing = s->volumes_missing;
-    p->next_id = s->next_id;
-    sim->grid.block_count = s->block_count;
-    sim->substep = s->substep;
-    sim->time = s->time;
-    sim->rest.acting_colliders = s->acting_colliders;
-    sim->rest.disturbed = s->disturbed;
-    sim->order.must_sort = true;
-}
-
-firn_result firn_sim_step(firn_sim *sim, double seconds, firn_error *error)
-{
-    if (!(seconds > 0.0) || !(seconds < 1e6))
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "cannot step by %g s; the time must be above zero and below 1e6 s",
-                         seconds);
-    attempt a = {.sim = sim, .begin = sim->time, .end = sim->time + seconds, .shrink = 1.0};
-    if (sim->def.retries > 0)
-        FIRN_TRY(take_snapshot(sim, error));
-    firn_result result = run(&a, error);
-    for (int i = 0; result == FIRN_ERR_DIVERGED && i < sim->def.retries; i++) {
-        restore_snapshot(sim);
-        a.shrink *= 0.5;
-        result = run(&a, error);
-    }
-    if (result == FIRN_ERR_DIVERGED && sim->def.retries > 0)
-        restore_snapshot(sim);
-    return result;
 }

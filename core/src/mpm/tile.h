@@ -2,13 +2,9 @@
 #ifndef FIRN_TILE_H
 #define FIRN_TILE_H
 
+#include "halo.h"
 #include "lanes.h"
 #include "stencil.h"
-
-/// Rows of a tile that the particles of a block touch: x in [x0, x1), y in [y0, y1).
-typedef struct firn_tile_box {
-    int x0, x1, y0, y1;
-} firn_tile_box;
 
 /// Blocks with more particles than this are taken to touch all that they can reach.
 enum { SPARSE_BLOCK = 48 };
@@ -122,6 +118,10 @@ FIRN_INLINE void part_add(const firn_tile_part *part, const float *tile, int ord
 static inline void tile_add(const firn_grid *grid, firn_node_field field, const firn_block *block,
                             const float *tile, firn_tile_box box)
 {
+    if (block->border) {
+        firn_halo_take(grid, field, block, tile, box);
+        return;
+    }
     for (int bx = 0; bx < 3; bx++) {
         for (int by = 0; by < 3; by++) {
             firn_tile_part part = tile_part(grid, field, block, box, bx, by);

@@ -4,9 +4,10 @@
 /// tells how far the particles and the surfaces may go, all ways added up, before another is due.
 #include "transfer_group.h"
 
-// How far around a block, and around a group, colliders are looked for; cells.
-#define BLOCK_MARGIN 2.0f
-#define GROUP_MARGIN 1.0f
+#include <string.h>
+
+// Of longer lists a group asks all: it keeps its own on the stack.
+enum { LIST_LIMIT = 64 };
 
 static firn_vec3 block_corner(const firn_pass *pass, const firn_block *block)
 {
@@ -14,23 +15,6 @@ static firn_vec3 block_corner(const firn_pass *pass, const firn_block *block)
     return firn_vec(h * ((float)(4 * block->coord.x) + shift),
                     h * ((float)(4 * block->coord.y) + shift),
                     h * ((float)(4 * block->coord.z) + shift));
-}
-
-bool FIRN_KERNEL(is_near_colliders)(const firn_pass *pass, const firn_block *block)
-{
-    float *clearance = &pass->block_clearance[block - firn_grid_blocks(pass->grid)];
-    float h = pass->grid->cell_size;
-    if (*clearance != FIRN_NO_CLEARANCE && !(*clearance > pass->surface_total)) {
-        firn_vec3 middle =
-            firn_add(block_corner(pass, block), firn_vec(2.0f * h, 2.0f * h, 2.0f * h));
-        firn_near near;
-        firn_colliders_near(pass->colliders, middle, (FIRN_BLOCK_REACH + BLOCK_MARGIN) * h, &near);
-        float margin = BLOCK_MARGIN * h, before = pass->surface_total - pass->surface_travel;
-        // Once groups have looked, they count every travel from there on.
-        bool looks = near.count > 0 || !(pass->surface_travel < margin);
-        *clearance = looks ? FIRN_NO_CLEARANCE : before + margin;
-    }
-    return *clearance == FIRN_NO_CLEARANCE;
 }
 
 /// Some of a block's particles and a sphere that holds them.
@@ -62,19 +46,23 @@ static firn_cluster make_cluster(const firn_pass *pass, firn_vec3 corner, size_t
 
 // Changes v, and u by the push; gives the clearance that the one nearest to a collider had.
 static float touch_cluster(const firn_pass *pass, firn_vec3 corner, const firn_cluster *cluster,
-                           const firn_near *near)
+                           const firn_near *near, firn_impulse *taken)
 {
     float *u[3], *v[3];
     for (int axis = 0; axis < 3; axis++) {
         u[axis] = firn_channel_of(pass->particles, FIRN_U + axis);
         v[axis] = firn_channel_of(pass->particles, FIRN_V + axis);
     }
+    const float *mass = firn_channel_of(pass->particles, FIRN_MASS);
     float h = pass->grid->cell_size, clearance = INFINITY;
     for (size_t p = cluster->begin; p < cluster->end; p++) {
-        firn_vec3 position = firn_add_scaled(corner, h, firn_vec(u[0][p], u[1][p], u[2][p]));
-        firn_vec3 velocity = firn_vec(v[0][p], v[1][p], v[2][p]);
+        firn_mass_point point = {
+            firn_add_scaled(corner, h, firn_vec(u[0][p], u[1][p], u[2][p])),
+            firn_vec(v[0][p], v[1][p], v[2][p]),
+            mass[p],
+        };
         firn_particle_contact contact =
-            firn_colliders_touch_particle(pass->colliders, near, position, velocity, pass->dt);
+            firn_colliders_touch_particle(pass->colliders, near, &point, pass->dt, taken);
         v[0][p] = contact.velocity.x;
         v[1][p] = contact.velocity.y;
         v[2][p] = contact.velocity.z;
@@ -86,26 +74,50 @@ static float touch_cluster(const firn_pass *pass, firn_vec3 corner, const firn_c
     return clearance;
 }
 
-bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_block *block, size_t first, int n,
-                              float speed)
+// Lets a cluster meet those of the block's colliders that come within radius; false when none do.
+static bool touch_near(const firn_pass *pass, const firn_block *block, const firn_cluster *cluster,
+                       float radius, float *clearance)
 {
-    // Groups of different blocks may begin in the same line.
+    firn_vec3 corner = block_corner(pass, block);
+    firn_impulse *sums, taken[LIST_LIMIT];
+    int index[LIST_LIMIT];
+    firn_near near = {.index = index};
+    const firn_near all =
+        firn_contact_list(pass->contacts, (size_t)(block - firn_grid_blocks(pass->grid)), &sums);
+    if (all.count > LIST_LIMIT) {
+        *clearance = touch_cluster(pass, corner, cluster, &all, sums);
+        return true;
+    }
+    firn_colliders_near(pass->colliders, &all, cluster->center, radius, &near);
+    if (near.count == 0)
+        return false;
+    memset(taken, 0, (size_t)near.count * sizeof *taken);
+    *clearance = touch_cluster(pass, corner, cluster, &near, taken);
+    // Both lists rise.
+    for (int i = 0, place = 0; i < near.count; i++) {
+        while (all.index[place] != near.index[i])
+            place++;
+        firn_impulse_add_scaled(&sums[place], 1.0, &taken[i]);
+    }
+    return true;
+}
+
+bool FIRN_KERNEL(touch_group)(const firn_pass *pass, const firn_segment *segment, size_t first,
+                              int n, float speed)
+{
+    // Groups of different segments may begin in the same line.
+    const firn_block *block = segment->block;
     size_t b = (size_t)(block - firn_grid_blocks(pass->grid));
-    float *clearance = &pass->group_clearance[first / FIRN_LANES + b];
+    size_t s = FIRN_MODEL_COUNT * b + (size_t)segment->model;
+    float *clearance = &pass->group_clearance[(first + block->phase) / FIRN_LANES + s];
     float travel = 1.001f * pass->dt * speed + pass->surface_travel;
     if (*clearance > travel) {
         *clearance -= travel;
         return false;
     }
-    firn_vec3 corner = block_corner(pass, block);
-    firn_cluster cluster = make_cluster(pass, corner, first, n);
-    float margin = GROUP_MARGIN * pass->grid->cell_size;
-    firn_near near;
-    firn_colliders_near(pass->colliders, cluster.center, cluster.radius + margin + travel, &near);
-    *clearance = margin;
-    if (near.count > 0) {
-        float found = touch_cluster(pass, corner, &cluster, &near) - travel;
-        *clearance = found < margin ? found : margin;
-    }
-    return near.count > 0;
+    firn_cluster cluster = make_cluster(pass, block_corner(pass, block), first, n);
+    float margin = FIRN_GROUP_MARGIN * pass->grid->cell_size, found = INFINITY;
+    bool near = touch_near(pass, block, &cluster, cluster.radius + margin + travel, &found);
+    *clearance = found - travel < margin ? found - travel : margin;
+    return near;
 }

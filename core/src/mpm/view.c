@@ -71,13 +71,15 @@ static float determinant(const firn_sim *sim, size_t p)
     return firn_mat_det(f);
 }
 
-// Mass over the current volume V0 J_E J_P; zero while the initial volume is not known yet.
+// Mass over the current volume V0 J_E J_P, V0 J of a liquid; zero while the initial volume is not
+// known yet.
 static void read_densities(const firn_sim *sim, size_t first, size_t count, float *out)
 {
     firn_particle_view view = firn_sim_particles(sim);
     for (size_t i = 0; i < count; i++) {
         size_t p = first + i;
-        float volume = view.volume[p] * determinant(sim, p) * view.jp[p];
+        const firn_model *model = firn_model_at(sim->materials.model[view.material[p]]);
+        float volume = view.volume[p] * view.jp[p] * (model->keeps_f ? determinant(sim, p) : 1.0f);
         out[i] = volume > 0.0f ? view.mass[p] / volume : 0.0f;
     }
 }

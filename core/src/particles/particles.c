@@ -117,9 +117,24 @@ firn_result firn_particles_reserve(firn_particles *particles, size_t count, firn
         return firn_fail(error, FIRN_ERR_MEMORY,
                          "%zu particles are more than the %d that one simulation can hold", count,
                          FIRN_PARTICLE_LIMIT);
+    FIRN_ASSERT(particles->spare_holder == NULL);
     FIRN_TRY(reserve_channels(particles, count, error));
     return firn_array_reserve(particles->budget, &particles->material, count + FIRN_PADDING, 1,
                               error);
+}
+
+float *firn_particles_lease_spare(firn_particles *particles, const char *holder)
+{
+    FIRN_ASSERT(particles->spare_holder == NULL || strcmp(particles->spare_holder, holder) == 0);
+    particles->spare_holder = holder;
+    return particles->spare;
+}
+
+void firn_particles_release_spare(firn_particles *particles, const char *holder)
+{
+    FIRN_ASSERT(particles->spare_holder != NULL && strcmp(particles->spare_holder, holder) == 0);
+    (void)holder;
+    particles->spare_holder = NULL;
 }
 
 static void permute_channel(firn_particles *particles, int channel, const uint32_t *order,
@@ -139,6 +154,7 @@ static void permute_channel(firn_particles *particles, int channel, const uint32
 void firn_particles_permute(firn_particles *particles, const uint32_t *order, size_t new_count,
                             int thread_count)
 {
+    FIRN_ASSERT(particles->spare_holder == NULL);
     particles->count = new_count;
     if (new_count == 0)
         return;

@@ -21,7 +21,10 @@ typedef enum firn_channel {
     FIRN_ID,        // uint32
     FIRN_C,         // 9: affine velocity, 1/s; with APIC only
     FIRN_CHANNEL_MAX = FIRN_C + 9,
-    FIRN_FROM = FIRN_C, // 3: position before the last move, while C itself is left out
+    // 3: position before the last move. It has the place of C while C itself is put off, from a
+    // cycle to firn_transfer_recover; firn_sim.affine tells which of the two is there. Whoever
+    // reads, sorts, saves or clears C has it recovered first.
+    FIRN_FROM = FIRN_C,
 } firn_channel;
 
 enum {
@@ -37,7 +40,8 @@ typedef struct firn_particles {
     size_t count;
     int channel_count;            // FIRN_C without APIC, else FIRN_CHANNEL_MAX
     float *at[FIRN_CHANNEL_MAX];  // where the channels are
-    float *spare;                 // room for one more
+    float *spare;                 // room for one more; see firn_particles_lease_spare
+    const char *spare_holder;     // NULL: free
     firn_array shared;            // the memory of all slots, or
     firn_array apart[FIRN_SLOTS]; // that of each
     size_t shared_size;           // particles that fit in a shared slot
@@ -54,6 +58,11 @@ static inline float *firn_channel_of(const firn_particles *particles, int channe
 /// Makes room for count particles in every array; channel_count is known. On failure what is there
 /// stays.
 firn_result firn_particles_reserve(firn_particles *particles, size_t count, firn_error *error);
+
+/// The spare slot, a word for each particle, as scratch memory of a holder until that releases it;
+/// particles neither move nor grow meanwhile. Who holds it already may ask again.
+float *firn_particles_lease_spare(firn_particles *particles, const char *holder);
+void firn_particles_release_spare(firn_particles *particles, const char *holder);
 
 /// Reorders all arrays: particle i becomes the one that was at order[i]; count becomes new_count.
 void firn_particles_permute(firn_particles *particles, const uint32_t *order, size_t new_count,

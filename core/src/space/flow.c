@@ -166,7 +166,7 @@ static firn_vec3 voxel_velocity(const firn_flow *flow, const firn_leaf_entry *at
         firn_vec3 v =
             flow->grid
                 .values[(size_t)at->item * FIRN_LEAF_VOXELS + (size_t)firn_leaf_offset(voxel)];
-        if (v.x != 0.0f || v.y != 0.0f || v.z != 0.0f)
+        if (flow->zero_counts || v.x != 0.0f || v.y != 0.0f || v.z != 0.0f)
             return v;
     }
     return ((const cell *)flow->cells.data)[at->item].velocity;

@@ -12,7 +12,8 @@ typedef struct firn_flow {
     firn_leaf_index index;
     firn_array cells; // mean velocities: of the leaves first, then of the cells around them
     size_t cell_count;
-    float max_speed; // m/s, of all values
+    float max_speed;  // m/s, of all values
+    bool zero_counts; // a voxel that is exactly zero is known to be so
 } firn_flow;
 
 /// Checks the grid and builds its index; grid may be NULL, which is rest. On failure flow is empty.
@@ -26,7 +27,7 @@ firn_result firn_flow_continue(firn_budget *budget, firn_flow *flow, float reach
 void firn_flow_free(firn_budget *budget, firn_flow *flow);
 
 /// Velocity (m/s) at a point (m): trilinear between voxels. A voxel of a leaf that is exactly zero
-/// counts as unknown and has the mean of those of its leaf that are not.
+/// counts as unknown and has the mean of those of its leaf that are not, unless zero_counts.
 firn_vec3 firn_flow_sample(const firn_flow *flow, firn_vec3 point);
 
 #endif

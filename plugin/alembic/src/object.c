@@ -204,6 +204,8 @@ int firn_abc_object_find(const firn_abc *archive, const char *path)
     return -1;
 }
 
+enum { PATTERN_LIMIT = 1024 }; // bytes of one pattern of a list
+
 // Matches with two points of return: `*` gives up at a '/', `**` does not.
 static bool glob(const char *pattern, const char *text)
 {
@@ -235,10 +237,8 @@ static bool glob(const char *pattern, const char *text)
     }
 }
 
-bool firn_abc_object_matches(const firn_abc *archive, int object, const char *pattern)
+static bool matches_one(const firn_abc *archive, int object, const char *pattern)
 {
-    if (pattern == NULL || pattern[0] == '\0')
-        return true;
     bool by_name = strchr(pattern, '/') == NULL;
     for (int i = object; i >= 0; i = archive->objects[i].info.parent) {
         const firn_abc_object *info = &archive->objects[i].info;
@@ -246,4 +246,28 @@ bool firn_abc_object_matches(const firn_abc *archive, int object, const char *pa
             return true;
     }
     return false;
+}
+
+bool firn_abc_object_matches(const firn_abc *archive, int object, const char *pattern)
+{
+    bool asked = false, chosen = false;
+    char word[PATTERN_LIMIT];
+    for (const char *at = pattern != NULL ? pattern : ""; *at != '\0';) {
+        size_t blanks = strspn(at, " "), length = strcspn(at + blanks, " ");
+        const char *begin = at + blanks;
+        at = begin + length;
+        bool excludes = length > 0 && *begin == '^';
+        begin += excludes;
+        length -= excludes;
+        if (length == 0 || length >= sizeof word)
+            continue;
+        memcpy(word, begin, length);
+        word[length] = '\0';
+        bool fits = matches_one(archive, object, word);
+        if (excludes && fits)
+            return false;
+        asked = asked || !excludes;
+        chosen = chosen || (!excludes && fits);
+    }
+    return chosen || !asked;
 }

@@ -91,6 +91,7 @@ firn_result firn_abc_read_mesh(const firn_abc *archive, int object, double time,
     FIRN_TRY(link_samples(archive, &source, error));
     firn_result result = firn_abc_motion_read(archive, &source.motion, &mesh->position,
                                               &mesh->velocity, &mesh->vertex_count, error);
+    mesh->velocity_stored = source.motion.has_velocity;
     if (result == FIRN_OK)
         result = read_topology(archive, &source, mesh, error);
     if (result == FIRN_OK) {

@@ -4,16 +4,22 @@
 
 #include <string.h>
 
-// A mesh that appears in the world: where it is, or below `source`, which stands for `instance`.
+enum { USE_LIMIT = 1 << 20 };
+
+// A mesh that appears in the world: where it is, or where a use of it puts it.
 typedef struct appearance {
     int mesh;
-    int source, instance; // -1 when it is no instance
+    int use; // -1 when it is no instance
 } appearance;
 
 typedef struct scene {
     const firn_abc *archive;
+    double time;
     appearance *appearances;
     size_t count, capacity;
+    firn_abc_use *uses; // of instances, those inside of others after them
+    int use_count, use_capacity;
+    bool hides; // something that was selected is not visible at the time
 } scene;
 
 static firn_result fail_limit(const firn_abc *archive, int object, firn_error *error)
@@ -65,24 +71,88 @@ static firn_result find_source(const firn_abc *archive, int instance, int *sourc
     return result;
 }
 
-static firn_result add_instance(scene *s, int instance, firn_error *error)
+// Hidden objects take no part; what says nothing, or "deferred", does as its parent. `last` and
+// what is above it do not count; -1: everything does.
+static firn_result is_visible(const firn_abc *archive, int object, int last, double time,
+                              bool *visible, firn_error *error)
+{
+    *visible = true;
+    for (int i = object; i >= 0 && i != last; i = archive->objects[i].info.parent) {
+        int property = firn_abc_property_find(archive, i, "visible");
+        const firn_abc_property *info = property >= 0 ? &archive->properties[property].info : NULL;
+        if (info == NULL || info->sample_count == 0 || info->pod != FIRN_ABC_POD_INT8 ||
+            info->kind != FIRN_ABC_PROPERTY_SCALAR || info->extent != 1)
+            continue;
+        firn_abc_array value;
+        FIRN_TRY(firn_abc_read(archive, property, firn_abc_index_at(archive, property, time),
+                               &value, error));
+        int8_t said = value.count > 0 ? *(const int8_t *)value.values : -1;
+        firn_abc_array_free(&value);
+        if (said >= 0) {
+            *visible = said > 0;
+            return FIRN_OK;
+        }
+    }
+    return FIRN_OK;
+}
+
+static firn_result add_use(scene *s, int instance, int outer, firn_error *error)
 {
     const firn_abc *archive = s->archive;
-    int source = -1;
-    FIRN_TRY(find_source(archive, instance, &source, error));
+    firn_abc_place place = firn_abc_place_of(archive, instance, -1, error);
+    firn_abc_use use = {-1, instance, outer};
+    FIRN_TRY(find_source(archive, instance, &use.source, error));
+    for (int i = outer; i >= 0; i = s->uses[i].outer)
+        if (s->uses[i].source == use.source)
+            return firn_abc_fail(&place, FIRN_ERR_UNSUPPORTED,
+                                 "it is an instance within itself, through '%.200s'",
+                                 archive->objects[s->uses[i].instance].info.path);
+    if (s->use_count == s->use_capacity) {
+        int larger = s->use_capacity > 0 ? 2 * s->use_capacity : 16;
+        if (larger > USE_LIMIT)
+            return fail_limit(archive, instance, error);
+        firn_abc_use *moved = firn_abc_alloc_array((size_t)larger, sizeof *moved);
+        if (moved == NULL)
+            return firn_abc_fail_memory(&place, (size_t)larger * sizeof *moved);
+        if (s->use_count > 0)
+            memcpy(moved, s->uses, (size_t)s->use_count * sizeof *moved);
+        firn_free(s->uses);
+        s->uses = moved;
+        s->use_capacity = larger;
+    }
+    s->uses[s->use_count++] = use;
+    return FIRN_OK;
+}
+
+// The meshes below the source of a use; instances there become uses that come later.
+static firn_result add_meshes_of(scene *s, int use, firn_error *error)
+{
+    const firn_abc *archive = s->archive;
+    int source = s->uses[use].source;
     int depth = archive->objects[source].info.depth;
     for (int i = source; i < archive->object_count; i++) {
         if (i > source && archive->objects[i].info.depth <= depth)
             break;
-        if (archive->objects[i].is_instance) {
-            firn_abc_place place = firn_abc_place_of(archive, i, -1, error);
-            return firn_abc_fail(&place, FIRN_ERR_UNSUPPORTED,
-                                 "it is an instance within the instance '%.200s'",
-                                 archive->objects[instance].info.path);
-        }
-        if (firn_abc_is_mesh(archive, i))
-            FIRN_TRY(add(s, (appearance){i, source, instance}, error));
+        bool visible = true;
+        bool wanted = archive->objects[i].is_instance || firn_abc_is_mesh(archive, i);
+        if (wanted)
+            FIRN_TRY(is_visible(archive, i, source, s->time, &visible, error));
+        if (!wanted || !visible)
+            continue;
+        if (archive->objects[i].is_instance)
+            FIRN_TRY(add_use(s, i, use, error));
+        else
+            FIRN_TRY(add(s, (appearance){i, use}, error));
     }
+    return FIRN_OK;
+}
+
+static firn_result add_instance(scene *s, int instance, firn_error *error)
+{
+    int first = s->use_count;
+    FIRN_TRY(add_use(s, instance, -1, error));
+    for (int use = first; use < s->use_count; use++)
+        FIRN_TRY(add_meshes_of(s, use, error));
     return FIRN_OK;
 }
 
@@ -91,15 +161,19 @@ static firn_result collect(scene *s, const char *pattern, firn_error *error)
     const firn_abc *archive = s->archive;
     for (int i = 0; i < archive->object_count; i++) {
         const firn_abc_object_record *object = &archive->objects[i];
-        bool is_mesh = firn_abc_is_mesh(archive, i);
+        bool is_mesh = firn_abc_is_mesh(archive, i), visible = true;
         if ((!is_mesh && !object->is_instance) || !firn_abc_object_matches(archive, i, pattern))
+            continue;
+        FIRN_TRY(is_visible(archive, i, -1, s->time, &visible, error));
+        s->hides = s->hides || !visible;
+        if (!visible)
             continue;
         if (object->is_instance)
             FIRN_TRY(add_instance(s, i, error));
         else
-            FIRN_TRY(add(s, (appearance){i, -1, -1}, error));
+            FIRN_TRY(add(s, (appearance){i, -1}, error));
     }
-    if (s->count > 0)
+    if (s->count > 0 || s->hides)
         return FIRN_OK;
     if (pattern == NULL || pattern[0] == '\0')
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "'%.400s' has no mesh", archive->name);
@@ -174,21 +248,23 @@ static firn_result append(const firn_abc_place *place, firn_abc_mesh *all,
         memcpy(all->velocity + all->vertex_count, mesh->velocity, bytes);
     }
     all->vertex_count += mesh->vertex_count;
+    all->velocity_stored = all->velocity_stored || mesh->velocity_stored;
     return FIRN_OK;
 }
 
-static firn_result append_appearance(const firn_abc *archive, appearance next, double time,
-                                     const firn_abc_mesh *room, firn_abc_mesh *all,
-                                     firn_error *error)
+static firn_result append_appearance(const scene *s, appearance next, const firn_abc_mesh *room,
+                                     firn_abc_mesh *all, firn_error *error)
 {
+    const firn_abc *archive = s->archive;
+    double time = s->time;
     firn_abc_moving_matrix moving;
     firn_abc_mesh mesh;
-    if (next.instance < 0)
+    if (next.use < 0)
         FIRN_TRY(
             firn_abc_world_matrix(archive, next.mesh, time, &moving.matrix, &moving.rate, error));
     else
-        FIRN_TRY(firn_abc_instance_matrix(archive, next.mesh, next.source, next.instance, time,
-                                          &moving, error));
+        FIRN_TRY(
+            firn_abc_instance_matrix(archive, next.mesh, s->uses, next.use, time, &moving, error));
     FIRN_TRY(firn_abc_read_mesh(archive, next.mesh, time, &mesh, error));
     firn_abc_place place = firn_abc_place_of(archive, next.mesh, -1, error);
     firn_result result = append(&place, all, room, &mesh, &moving);
@@ -201,7 +277,7 @@ firn_result firn_abc_read_world_mesh(const firn_abc *archive, const char *patter
 {
     *mesh = (firn_abc_mesh){0};
     firn_abc_mesh total = {0};
-    scene s = {.archive = archive};
+    scene s = {.archive = archive, .time = time};
     firn_abc_place place = {.archive = archive, .error = error};
     firn_result result = collect(&s, pattern, error);
     if (result == FIRN_OK)
@@ -209,8 +285,9 @@ firn_result firn_abc_read_world_mesh(const firn_abc *archive, const char *patter
     if (result == FIRN_OK)
         result = allocate(&place, &total, mesh);
     for (size_t i = 0; i < s.count && result == FIRN_OK; i++)
-        result = append_appearance(archive, s.appearances[i], time, &total, mesh, error);
+        result = append_appearance(&s, s.appearances[i], &total, mesh, error);
     firn_free(s.appearances);
+    firn_free(s.uses);
     if (result != FIRN_OK)
         firn_abc_mesh_free(mesh);
     return result;

@@ -241,12 +241,21 @@ firn_result firn_abc_world_matrix(const firn_abc *archive, int object, double ti
     return FIRN_OK;
 }
 
-firn_result firn_abc_instance_matrix(const firn_abc *archive, int object, int source, int instance,
-                                     double time, firn_abc_moving_matrix *moving, firn_error *error)
+firn_result firn_abc_instance_matrix(const firn_abc *archive, int object, const firn_abc_use *uses,
+                                     int use, double time, firn_abc_moving_matrix *moving,
+                                     firn_error *error)
 {
     *moving = (firn_abc_moving_matrix){.matrix = firn_abc_matrix_identity()};
     bool inherits = true;
-    FIRN_TRY(climb(archive, object, source, time, moving, &inherits, error));
-    return climb(archive, archive->objects[instance].info.parent, -1, time, moving, &inherits,
-                 error);
+    // Up to the source, on from the parent of the instance to the source that this is below, ...
+    for (int first = object; use >= 0; use = uses[use].outer) {
+        if (first >= 0)
+            FIRN_TRY(climb(archive, first, uses[use].source, time, moving, &inherits, error));
+        int outer = uses[use].outer, instance = uses[use].instance;
+        bool is_source = outer >= 0 && uses[outer].source == instance;
+        first = is_source ? -1 : archive->objects[instance].info.parent;
+        if (outer < 0)
+            return climb(archive, first, -1, time, moving, &inherits, error);
+    }
+    return FIRN_OK;
 }

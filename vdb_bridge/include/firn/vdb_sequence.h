@@ -7,7 +7,7 @@
 ///     firn_vdb_sequence *walk = NULL;
 ///     FIRN_TRY(firn_vdb_sequence_open(&def, &walk, error));
 ///     firn_vdb_key keys[2];
-///     FIRN_TRY(firn_vdb_sequence_interval(walk, frame, keys, error)); // frame to frame + 1
+///     FIRN_TRY(firn_vdb_sequence_interval(walk, frame, frame + 1, keys, error));
 #ifndef FIRN_VDB_SEQUENCE_H
 #define FIRN_VDB_SEQUENCE_H
 
@@ -74,11 +74,13 @@ typedef struct firn_vdb_key {
     double frame;
     const firn_level_set *level_set;
     const firn_velocity_grid *velocity; // NULL: at rest, or not in the file
+    firn_vdb_shape *shape;              // what both belong to; NULL: at rest
 } firn_vdb_key;
 
-/// The keys around the interval from frame to frame + 1, for a collider that interpolates. Before
-/// the first and after the last file the surface rests. The views stay valid until the next call.
-FIRN_API firn_result firn_vdb_sequence_interval(firn_vdb_sequence *sequence, int frame,
+/// The keys around the interval from one frame to another, for a collider that interpolates; `to`
+/// may lie before `from`: then it goes backward. Before the first and after the last file the
+/// surface rests. The views stay valid until the next call.
+FIRN_API firn_result firn_vdb_sequence_interval(firn_vdb_sequence *sequence, int from, int to,
                                                 firn_vdb_key keys[2], firn_error *error);
 
 #ifdef __cplusplus

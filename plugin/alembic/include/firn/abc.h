@@ -133,7 +133,9 @@ FIRN_API int firn_abc_object_find(const firn_abc *archive, const char *path);
 
 /// True when the pattern selects the object: it matches its path or that of a parent. `*` stands
 /// for any characters but '/', `**` for any, `?` for one. A pattern without '/' is compared with
-/// names: "body*" selects every body and what is below. NULL and "" select everything.
+/// names: "body*" selects every body and what is below. Several patterns stand in a list with
+/// blanks between them, and one that begins with ^ excludes: "body* ^*_eye". NULL and "" select
+/// everything.
 FIRN_API bool firn_abc_object_matches(const firn_abc *archive, int object, const char *pattern);
 
 // --- Properties ----------------------------------------------------------------------------------
@@ -211,7 +213,8 @@ FIRN_API firn_result firn_abc_world_matrix(const firn_abc *archive, int object, 
 typedef struct firn_abc_mesh {
     size_t vertex_count;
     firn_vec3 *position;
-    firn_vec3 *velocity; // per second
+    firn_vec3 *velocity;  // per second
+    bool velocity_stored; // velocities are those of the archive, at least of one of its meshes
     size_t face_count;
     int32_t *face_size; // corners of each face
     size_t corner_count;
@@ -227,7 +230,8 @@ FIRN_API firn_result firn_abc_read_mesh(const firn_abc *archive, int object, dou
 
 /// Every mesh that the pattern selects, as one mesh in world space. Corners run
 /// counter-clockwise seen from outside; velocities include the motion of the transforms. Instances
-/// bring the meshes of what they stand for and are selected by their own paths.
+/// bring the meshes of what they stand for, also inside of one another, and are selected by their
+/// own paths. What is hidden at the time takes no part: the mesh may be empty.
 /// FIRN_ERR_NOT_FOUND when the pattern selects no mesh.
 FIRN_API firn_result firn_abc_read_world_mesh(const firn_abc *archive, const char *pattern,
                                               double time, firn_abc_mesh *mesh, firn_error *error);

@@ -1,0 +1,298 @@
+#include "forces.h"
+
+#include "space/flow.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct firn_force {
+    bool alive, acting;
+    bool changed; // since snow was last told
+    uint32_t generation;
+    firn_force_def def;        // without its grid
+    firn_flow flow;            // the grid
+    firn_vec3 lower, upper;    // m, box around what the grid holds; empty without a grid
+    firn_vec3 old_low, old_up; // m, the same before it changed
+} firn_force;
+
+static firn_force *slot(const firn_forces *forces, int index)
+{
+    return (firn_force *)forces->slots.data + index;
+}
+
+static firn_result find(const firn_forces *forces, firn_force_id id, firn_force **found,
+                        firn_error *error)
+{
+    if (id.index1 == 0)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "the force id is null");
+    if (id.index1 <= (uint32_t)forces->slot_count) {
+        firn_force *force = slot(forces, (int)id.index1 - 1);
+        if (force->alive && force->generation == id.generation) {
+            *found = force;
+            return FIRN_OK;
+        }
+    }
+    return firn_fail(error, FIRN_ERR_STALE, "force %u no longer exists", id.index1);
+}
+
+// The box around the values, a voxel wider: between the last value and none it fades.
+static void find_box(firn_force *force)
+{
+    force->lower = firn_vec(INFINITY, INFINITY, INFINITY);
+    force->upper = firn_vec(-INFINITY, -INFINITY, -INFINITY);
+    const firn_velocity_grid *grid = &force->flow.grid;
+    for (size_t i = 0; i < grid->leaf_count; i++)
+        for (int corner = 0; corner < 8; corner++) {
+            firn_coord o = grid->leaf_origin[i];
+            firn_vec3 voxel = {(float)(o.x + (corner & 4 ? FIRN_LEAF_EDGE : -1)),
+                               (float)(o.y + (corner & 2 ? FIRN_LEAF_EDGE : -1)),
+                               (float)(o.z + (corner & 1 ? FIRN_LEAF_EDGE : -1))};
+            firn_vec3 at = firn_transform_point(grid->map, voxel);
+            force->lower = firn_vec(fminf(force->lower.x, at.x), fminf(force->lower.y, at.y),
+                                    fminf(force->lower.z, at.z));
+            force->upper = firn_vec(fmaxf(force->upper.x, at.x), fmaxf(force->upper.y, at.y),
+                                    fmaxf(force->upper.z, at.z));
+        }
+}
+
+static firn_result build(firn_budget *budget, firn_force *force, const firn_force_def *def,
+                         firn_error *error)
+{
+    force->def = *def;
+    force->def.grid = NULL;
+    bool has_grid = def->kind == FIRN_FORCE_FIELD || def->kind == FIRN_FORCE_DRAG;
+    FIRN_TRY(firn_flow_build(budget, &force->flow, has_grid ? def->grid : NULL, error));
+    force->flow.zero_counts = true;
+    find_box(force);
+    return FIRN_OK;
+}
+
+firn_result firn_forces_add(firn_forces *forces, const firn_force_def *def, firn_force_id *id,
+                            firn_error *error)
+{
+    FIRN_TRY(firn_force_def_check(def, error));
+    // Slots are taken in turn and keep the order of addition as long as none is removed.
+    int index = 0;
+    while (index < forces->slot_count && slot(forces, index)->alive)
+        index++;
+    FIRN_TRY(firn_array_reserve(forces->budget, &forces->slots, (size_t)index + 1,
+                                sizeof(firn_force), error));
+    firn_force added = {.alive = true, .generation = 1};
+    FIRN_TRY(build(forces->budget, &added, def, error));
+    if (index < forces->slot_count)
+        added.generation = slot(forces, index)->generation + 1;
+    else
+        forces->slot_count++;
+    *slot(forces, index) = added;
+    if (id != NULL)
+        *id = (firn_force_id){(uint32_t)index + 1, added.generation};
+    return FIRN_OK;
+}
+
+firn_result firn_forces_remove(firn_forces *forces, firn_force_id id, firn_error *error)
+{
+    firn_force *force = NULL;
+    FIRN_TRY(find(forces, id, &force, error));
+    firn_flow_free(forces->budget, &force->flow);
+    force->alive = force->acting = false;
+    return FIRN_OK;
+}
+
+firn_result firn_forces_change(firn_forces *forces, firn_force_id id, const firn_force_def *def,
+                               bool *everywhere, firn_error *error)
+{
+    firn_force *force = NULL;
+    FIRN_TRY(find(forces, id, &force, error));
+    FIRN_TRY(firn_force_def_check(def, error));
+    if (def->kind != force->def.kind)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "force %u cannot become one of another kind; remove it and add another",
+                         id.index1);
+    firn_force changed = *force;
+    memset(&changed.flow, 0, sizeof changed.flow);
+    FIRN_TRY(build(forces->budget, &changed, def, error));
+    // Of what has a grid the rest may be everywhere too: the velocity of air.
+    firn_vec3 a = force->def.velocity, b = changed.def.velocity;
+    bool same_air =
+        a.x == b.x && a.y == b.y && a.z == b.z && force->def.fall_speed == changed.def.fall_speed &&
+        force->def.strength == changed.def.strength && force->def.shelter == changed.def.shelter &&
+        force->def.density == changed.def.density;
+    *everywhere = def->kind == FIRN_FORCE_DRAG ? !same_air : def->kind != FIRN_FORCE_FIELD;
+    if (def->kind == FIRN_FORCE_CONSTANT)
+        *everywhere = !same_air || memcmp(&force->def.acceleration, &changed.def.acceleration,
+                                          sizeof(firn_vec3)) != 0;
+    changed.changed = def->kind == FIRN_FORCE_FIELD || def->kind == FIRN_FORCE_DRAG;
+    changed.old_low = force->lower;
+    changed.old_up = force->upper;
+    firn_flow_free(forces->budget, &force->flow);
+    *force = changed;
+    return FIRN_OK;
+}
+
+void firn_forces_free(firn_forces *forces)
+{
+    for (int i = 0; i < forces->slot_count; i++)
+        if (slot(forces, i)->alive)
+            firn_flow_free(forces->budget, &slot(forces, i)->flow);
+    firn_array_free(forces->budget, &forces->slots);
+    forces->slot_count = forces->acting_count = 0;
+}
+
+void firn_forces_prepare(firn_forces *forces, double time, float dt)
+{
+    forces->time = time;
+    forces->dt = dt;
+    forces->acting_count = 0;
+    for (int i = 0; i < forces->slot_count; i++) {
+        firn_force *force = slot(forces, i);
+        double end = time + (double)dt;
+        force->acting =
+            force->alive && end >= force->def.active_from && end <= force->def.active_to;
+        forces->acting_count += force->acting;
+    }
+}
+
+uint64_t firn_forces_acting(const firn_forces *forces)
+{
+    uint64_t acting = 0;
+    for (int i = 0; i < forces->slot_count; i++) {
+        const firn_force *force = slot(forces, i);
+        const uint32_t name[2] = {(uint32_t)i, force->generation};
+        acting ^= force->acting ? firn_hash64(name, sizeof name, 128) : 0;
+    }
+    return acting;
+}
+
+static firn_vec3 constant_of(const firn_force *force)
+{
+    return firn_scale(force->def.strength, force->def.acceleration);
+}
+
+firn_vec3 firn_forces_constant(const firn_forces *forces)
+{
+    firn_vec3 sum = {0.0f, 0.0f, 0.0f};
+    for (int i = 0; i < forces->slot_count; i++)
+        if (slot(forces, i)->acting && slot(forces, i)->def.kind == FIRN_FORCE_CONSTANT)
+            sum = firn_add(sum, constant_of(slot(forces, i)));
+    return sum;
+}
+
+static bool boxes_meet(firn_vec3 lower, firn_vec3 upper, firn_vec3 other_low, firn_vec3 other_up)
+{
+    return lower.x <= other_up.x && upper.x >= other_low.x && lower.y <= other_up.y &&
+           upper.y >= other_low.y && lower.z <= other_up.z && upper.z >= other_low.z;
+}
+
+bool firn_forces_changed_in(const firn_forces *forces, firn_vec3 lower, firn_vec3 upper)
+{
+    for (int i = 0; i < forces->slot_count; i++) {
+        const firn_force *force = slot(forces, i);
+        if (force->acting && force->changed &&
+            (boxes_meet(lower, upper, force->lower, force->upper) ||
+             boxes_meet(lower, upper, force->old_low, force->old_up)))
+            return true;
+    }
+    return false;
+}
+
+void firn_forces_settle(firn_forces *forces)
+{
+    for (int i = 0; i < forces->slot_count; i++)
+        if (slot(forces, i)->acting)
+            slot(forces, i)->changed = false;
+}
+
+/// What is at work on points: their accelerations so far, gravity among them.
+typedef struct acting {
+    const firn_forces *forces;
+    firn_force_points *points;
+    firn_vec3 *acceleration; // m/s^2
+    float cell_size;         // m
+} acting;
+
+static void apply_constant(const acting *a, const firn_force *force)
+{
+    firn_vec3 constant = constant_of(force);
+    for (int i = 0; i < a->points->count; i++)
+        a->acceleration[i] = firn_add(a->acceleration[i], constant);
+}
+
+static void apply_field(const acting *a, const firn_force *force)
+{
+    for (int i = 0; i < a->points->count; i++)
+        a->acceleration[i] =
+            firn_add_scaled(a->acceleration[i], force->def.strength,
+                            firn_flow_sample(&force->flow, a->points->position[i]));
+}
+
+static void apply_callback(const acting *a, const firn_force *force)
+{
+    firn_vec3 own[FIRN_FORCE_NODES];
+    memset(own, 0, sizeof own);
+    const firn_force_points *points = a->points;
+    firn_force_nodes nodes = {a->forces->time,
+                              a->forces->dt,
+                              points->count,
+                              points->position,
+                              points->velocity,
+                              points->mass,
+                              own};
+    force->def.callback(&nodes, force->def.user);
+    for (int i = 0; i < points->count; i++)
+        a->acceleration[i] = firn_add_scaled(a->acceleration[i], force->def.strength, own[i]);
+}
+
+// Standard gravity, m/s^2: fall_speed is that of the weather report, whatever gravity a shot has.
+#define STANDARD_GRAVITY 9.81f
+
+// Quadratic drag in closed form, stable for any step, at the velocity in the middle of what the
+// accelerations do: method.md (42).
+static void apply_drag(const acting *a, const firn_force *force)
+{
+    const firn_force_def *def = &force->def;
+    float k = STANDARD_GRAVITY / (def->fall_speed * def->fall_speed), dt = a->forces->dt;
+    float packed = def->shelter * def->density * a->cell_size * a->cell_size * a->cell_size;
+    for (int i = 0; i < a->points->count; i++) {
+        float open = packed > 0.0f ? 1.0f - a->points->mass[i] / packed : 1.0f;
+        if (!(open > 0.0f))
+            continue;
+        firn_vec3 air =
+            firn_add(def->velocity, firn_flow_sample(&force->flow, a->points->position[i]));
+        air = firn_scale(def->strength, air);
+        firn_vec3 half = firn_scale(0.5f * dt, a->acceleration[i]);
+        firn_vec3 relative = firn_sub(firn_sub(a->points->velocity[i], half), air);
+        float slower = 1.0f / (1.0f + dt * k * open * open * firn_length(relative));
+        a->points->velocity[i] = firn_add(firn_add_scaled(air, slower, relative), half);
+    }
+}
+
+/// Those that accelerate come first, then those that drag along: these must know the others.
+static void (*const kinds[2][4])(const acting *, const firn_force *) = {
+    {[FIRN_FORCE_CONSTANT] = apply_constant,
+     [FIRN_FORCE_FIELD] = apply_field,
+     [FIRN_FORCE_CALLBACK] = apply_callback},
+    {[FIRN_FORCE_DRAG] = apply_drag},
+};
+
+static void apply_all(const acting *a, int round)
+{
+    for (int i = 0; i < a->forces->slot_count; i++) {
+        const firn_force *force = slot(a->forces, i);
+        if (force->acting && kinds[round][force->def.kind] != NULL)
+            kinds[round][force->def.kind](a, force);
+    }
+}
+
+void firn_forces_apply(const firn_forces *forces, firn_vec3 gravity, float cell_size,
+                       firn_force_points *points)
+{
+    firn_vec3 acceleration[FIRN_FORCE_NODES];
+    memset(acceleration, 0, sizeof acceleration);
+    const acting a = {forces, points, acceleration, cell_size};
+    apply_all(&a, 0);
+    for (int i = 0; i < points->count; i++) {
+        points->velocity[i] = firn_add_scaled(points->velocity[i], forces->dt, acceleration[i]);
+        acceleration[i] = firn_add(gravity, acceleration[i]);
+    }
+    apply_all(&a, 1);
+}

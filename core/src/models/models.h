@@ -1,0 +1,64 @@
+/// The table of constitutive models, and the table of materials that they fill.
+///
+/// A model is a header with its functions for a group of particles (matter.h says which), a file
+/// with its row, and its name in list.h.
+#ifndef FIRN_MODELS_H
+#define FIRN_MODELS_H
+
+#include "list.h"
+
+#include "firn/material.h"
+
+#define FIRN_COUNT_MODEL(name) +1
+
+enum {
+    FIRN_MODEL_COUNT = 0 FIRN_EVERY_MODEL(FIRN_COUNT_MODEL),
+    FIRN_MATERIAL_LIMIT = 256,
+    FIRN_MATERIAL_COLUMNS = 8,
+    FIRN_NO_COLUMN = -1,
+    FIRN_CACHE_CHANNELS = 8, // of the Hessian product, floats of each particle
+};
+
+/// What the rest of the core knows of a model.
+typedef struct firn_model {
+    const char *name;
+    bool packs;        // the slot of J_P is the plastic volume ratio of snow: sources and
+                       // statistics speak of it
+    bool keeps_f;      // the slots of F are a deformation gradient: V = V0 det(F) J_P, else V0 J_P
+    bool is_implicit;  // has a Hessian product
+    bool needs_affine; // reads the velocity gradient in the explicit step: no FLIP
+    int bond_column;   // what the bonds between chunks have less of; FIRN_NO_COLUMN: no bonds
+    /// Fills the columns of a material with what the lanes read.
+    void (*prepare)(const firn_material_def *def, float columns[FIRN_MATERIAL_COLUMNS]);
+    /// Refuses what ranges of single parameters cannot; NULL: all is well.
+    firn_result (*check)(const firn_material_def *def, firn_error *error);
+} firn_model;
+
+/// Row number index; it exists.
+const firn_model *firn_model_at(int index);
+
+/// Materials as columns, indexed by a particle's material.
+typedef struct firn_materials {
+    int count;
+    bool mixed;                                               // they are of more than one model
+    bool is_explicit;                                         // one of them has no implicit step
+    uint8_t model[FIRN_MATERIAL_LIMIT];                       // index of the row
+    float density[FIRN_MATERIAL_LIMIT];                       // kg/m^3
+    float column[FIRN_MATERIAL_COLUMNS][FIRN_MATERIAL_LIMIT]; // what the model says
+} firn_materials;
+
+/// Fills the columns at an index, 0 to count, from a def that has been checked.
+void firn_materials_put(firn_materials *materials, int index, const firn_material_def *def);
+
+/// Lame's parameters of Young's modulus and Poisson's ratio, Pa.
+static inline float firn_lame_mu(const firn_material_def *def)
+{
+    return def->young_modulus / (2.0f * (1.0f + def->poisson_ratio));
+}
+static inline float firn_lame_lambda(const firn_material_def *def)
+{
+    float nu = def->poisson_ratio;
+    return def->young_modulus * nu / ((1.0f + nu) * (1.0f - 2.0f * nu));
+}
+
+#endif

@@ -1,0 +1,237 @@
+#include "mesh_file.h"
+
+#include "shape_file.h"
+
+#include "firn/obj.h"
+#include "firn/polygons.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const float POSITION_LIMIT = 1e9f; // units of the file
+
+void firn_mesh_free(firn_mesh *mesh)
+{
+    firn_free(mesh->position);
+    firn_free(mesh->velocity);
+    firn_free(mesh->face_size);
+    firn_free(mesh->corner);
+    memset(mesh, 0, sizeof *mesh);
+}
+
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *copy = firn_alloc(bytes + 1);
+    if (copy != NULL && bytes > 0)
+        memcpy(copy, from, bytes);
+    return copy;
+}
+
+static firn_result fail_memory(const char *path, firn_error *error)
+{
+    return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read '%.300s'", path);
+}
+
+bool firn_mesh_same_topology(const firn_mesh *a, const firn_mesh *b)
+{
+    if (a->corner_count == 0)
+        return b->corner_count == 0 && a->vertex_count == b->vertex_count;
+    return a->vertex_count == b->vertex_count && a->face_count == b->face_count &&
+           a->corner_count == b->corner_count &&
+           memcmp(a->face_size, b->face_size, a->face_count * sizeof *a->face_size) == 0 &&
+           memcmp(a->corner, b->corner, a->corner_count * sizeof *a->corner) == 0;
+}
+
+firn_result firn_mesh_mix(const firn_mesh *a, const firn_mesh *b, double share, firn_mesh *mesh,
+                          firn_error *error)
+{
+    *mesh = (firn_mesh){.vertex_count = a->vertex_count,
+                        .face_count = a->face_count,
+                        .corner_count = a->corner_count,
+                        .skipped = a->skipped};
+    mesh->position = copy_of(a->position, a->vertex_count * sizeof *a->position);
+    mesh->face_size = copy_of(a->face_size, a->face_count * sizeof *a->face_size);
+    mesh->corner = copy_of(a->corner, a->corner_count * sizeof *a->corner);
+    if (mesh->position == NULL || mesh->face_size == NULL || mesh->corner == NULL) {
+        firn_mesh_free(mesh);
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot copy a mesh");
+    }
+    for (size_t i = 0; i < a->vertex_count && b != NULL; i++)
+        mesh->position[i] = firn_lerp(a->position[i], b->position[i], (float)share);
+    return FIRN_OK;
+}
+
+// Faces of one or two corners have no area; whoever made them did not mean a surface.
+static void skip_degenerate(firn_mesh *mesh)
+{
+    size_t faces = 0, corners = 0, at = 0;
+    for (size_t f = 0; f < mesh->face_count; f++) {
+        int32_t size = mesh->face_size[f];
+        if (size >= 3) {
+            memmove(mesh->corner + corners, mesh->corner + at, (size_t)size * sizeof *mesh->corner);
+            mesh->face_size[faces++] = size;
+            corners += (size_t)size;
+        }
+        at += (size_t)size;
+    }
+    mesh->skipped = mesh->face_count - faces;
+    mesh->face_count = faces;
+    mesh->corner_count = corners;
+}
+
+static firn_result read_obj(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
+                            firn_error *error)
+{
+    (void)object;
+    (void)time;
+    firn_obj *obj = NULL;
+    FIRN_TRY(firn_obj_read(file->path, &obj, error));
+    const firn_obj_mesh *view = firn_obj_view(obj);
+    mesh->vertex_count = view->position_count;
+    mesh->face_count = view->face_count;
+    mesh->corner_count = view->index_count;
+    mesh->position = copy_of(view->positions, view->position_count * sizeof *view->positions);
+    mesh->face_size = copy_of(view->face_counts, view->face_count * sizeof *view->face_counts);
+    mesh->corner = copy_of(view->face_indices, view->index_count * sizeof *view->face_indices);
+    firn_obj_destroy(obj);
+    if (mesh->position == NULL || mesh->face_size == NULL || mesh->corner == NULL)
+        return fail_memory(file->path, error);
+    return FIRN_OK;
+}
+
+// Takes the arrays over.
+static firn_result take(firn_polygons *read, const char *path, firn_mesh *mesh, firn_error *error)
+{
+    *mesh = (firn_mesh){.vertex_count = read->position_count,
+                        .position = read->positions,
+                        .velocity = read->velocities,
+                        .stored = read->velocities != NULL,
+                        .face_count = read->face_count,
+                        .face_size = read->face_counts,
+                        .corner_count = read->index_count,
+                        .corner = read->face_indices};
+    if (mesh->face_count == 0)
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "'%.300s' has points but no faces; a mesh is needed here", path);
+    return FIRN_OK;
+}
+
+static firn_result read_ply(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
+                            firn_error *error)
+{
+    (void)object;
+    (void)time;
+    firn_polygons read;
+    FIRN_TRY(firn_ply_read(file->path, &read, error));
+    return take(&read, file->path, mesh, error);
+}
+
+static firn_result read_stl(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
+                            firn_error *error)
+{
+    (void)object;
+    (void)time;
+    firn_polygons read;
+    FIRN_TRY(firn_stl_read(file->path, &read, error));
+    return take(&read, file->path, mesh, error);
+}
+
+static firn_result open_abc(firn_mesh_file *file, firn_error *error)
+{
+    FIRN_TRY(firn_abc_open(file->path, &file->archive, error));
+    file->ranged = firn_abc_time_range(file->archive, &file->first_time, &file->last_time);
+    return FIRN_OK;
+}
+
+static firn_result read_abc(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
+                            firn_error *error)
+{
+    firn_abc_mesh read = {0};
+    FIRN_TRY(firn_abc_read_world_mesh(file->archive, object, time, &read, error));
+    *mesh = (firn_mesh){.vertex_count = read.vertex_count,
+                        .position = read.position,
+                        .velocity = read.velocity,
+                        .stored = read.velocity_stored,
+                        .face_count = read.face_count,
+                        .face_size = read.face_size,
+                        .corner_count = read.corner_count,
+                        .corner = read.corner};
+    return FIRN_OK;
+}
+
+static const struct {
+    const char *ending;
+    firn_result (*open)(firn_mesh_file *file, firn_error *error); // NULL: nothing stays open
+    firn_result (*read)(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
+                        firn_error *error);
+} formats[] = {
+    {".obj", NULL, read_obj},
+    {".ply", NULL, read_ply},
+    {".stl", NULL, read_stl},
+    {".abc", open_abc, read_abc},
+};
+
+static int format_of(const char *path)
+{
+    for (size_t i = 0; i < FIRN_COUNT(formats); i++)
+        if (firn_path_ends_with(path, formats[i].ending))
+            return (int)i;
+    return -1;
+}
+
+void firn_mesh_file_close(firn_mesh_file *file)
+{
+    firn_abc_close(file->archive);
+    memset(file, 0, sizeof *file);
+}
+
+firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, firn_error *error)
+{
+    if (strcmp(file->path, path) == 0)
+        return FIRN_OK;
+    firn_mesh_file_close(file);
+    int format = format_of(path);
+    if (format < 0)
+        return firn_fail(
+            error, FIRN_ERR_UNSUPPORTED,
+            "'%.300s' is no mesh that can be read; meshes are .obj, .ply, .stl or .abc "
+            "files%s",
+            path, firn_path_ends_with(path, ".fbx") ? ": export the FBX as Alembic" : "");
+    if ((size_t)snprintf(file->path, sizeof file->path, "%s", path) >= sizeof file->path)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "the name '%.100s...' is too long", path);
+    firn_result result = formats[format].open != NULL ? formats[format].open(file, error) : FIRN_OK;
+    if (result != FIRN_OK)
+        firn_mesh_file_close(file);
+    return result;
+}
+
+static firn_result check_positions(const firn_mesh *mesh, const char *path, firn_error *error)
+{
+    for (size_t i = 0; i < mesh->vertex_count; i++) {
+        firn_vec3 p = mesh->position[i];
+        if (!(firn_length(p) <= POSITION_LIMIT))
+            return firn_fail(error, FIRN_ERR_FORMAT,
+                             "point %zu of '%.300s' is at (%g, %g, %g); nothing farther than %g "
+                             "from the origin is taken",
+                             i, path, (double)p.x, (double)p.y, (double)p.z,
+                             (double)POSITION_LIMIT);
+        if (mesh->velocity != NULL && !firn_vec_is_finite(mesh->velocity[i]))
+            return firn_fail(error, FIRN_ERR_FORMAT,
+                             "the velocity of point %zu of '%.300s' is not finite", i, path);
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_mesh_file_read(firn_mesh_file *file, const char *object, double time,
+                                firn_mesh *mesh, firn_error *error)
+{
+    *mesh = (firn_mesh){0};
+    firn_result result = formats[format_of(file->path)].read(file, object, time, mesh, error);
+    if (result == FIRN_OK) {
+        skip_degenerate(mesh);
+        result = check_positions(mesh, file->path, error);
+    }
+    if (result != FIRN_OK)
+        firn_mesh_free(mesh);
+    return result;
+}

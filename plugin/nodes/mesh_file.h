@@ -1,0 +1,48 @@
+/// Meshes from files, whatever their format.
+#ifndef FIRN_MESH_FILE_H
+#define FIRN_MESH_FILE_H
+
+#include "firn/abc.h"
+#include "firn/vec.h"
+
+/// A polygon mesh; corners run counter-clockwise seen from outside.
+typedef struct firn_mesh {
+    size_t vertex_count;
+    firn_vec3 *position;
+    firn_vec3 *velocity; // per second; NULL: the file tells none
+    bool stored;         // velocity comes from the file, not from its own samples
+    size_t face_count;
+    int32_t *face_size; // 3 or more each
+    size_t corner_count;
+    int32_t *corner;
+    size_t skipped; // faces with fewer than three corners, which are left out
+} firn_mesh;
+
+void firn_mesh_free(firn_mesh *mesh);
+
+/// True when vertices of the same number are the same point of the surface.
+bool firn_mesh_same_topology(const firn_mesh *a, const firn_mesh *b);
+
+/// A copy of a mesh; or of the mesh between two of one topology, without velocities.
+firn_result firn_mesh_mix(const firn_mesh *a, const firn_mesh *b, double share, firn_mesh *mesh,
+                          firn_error *error);
+
+/// A file that stays open from one mesh to the next.
+typedef struct firn_mesh_file {
+    char path[4096];
+    firn_abc *archive;            // of an Alembic file
+    bool ranged;                  // it is animated
+    double first_time, last_time; // s, when ranged
+} firn_mesh_file;
+
+void firn_mesh_file_close(firn_mesh_file *file);
+
+/// Opens a file, unless it is open already.
+firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, firn_error *error);
+
+/// Reads the mesh at a time (s), in the units of the file. object selects meshes of an archive; ""
+/// takes all. The message of a failure names the file.
+firn_result firn_mesh_file_read(firn_mesh_file *file, const char *object, double time,
+                                firn_mesh *mesh, firn_error *error);
+
+#endif
