@@ -2,6 +2,7 @@
 
 #include "channel_columns.h"
 #include "contact_stats.h"
+#include "point_file.h"
 
 #include "firn/sim.h"
 
@@ -47,6 +48,8 @@ typedef struct state {
     int64_t substeps_before; // -1: no substep yet
     double iterations, rejected, begun;
 
+    firn_point_file file; // particles that were read instead of simulated
+
     bool stopped; // in the middle of a frame, without a way back to the one before
 } state;
 
@@ -90,10 +93,20 @@ static firn_result check(const void *memory, firn_error *error)
     return result;
 }
 
+static void machine(char *name)
+{
+    firn_sim_def def = firn_sim_def_default();
+    firn_sim *sim = NULL;
+    if (firn_sim_create(&def, &sim, NULL) == FIRN_OK)
+        snprintf(name, 32, "%s", firn_sim_isa(sim));
+    firn_sim_destroy(sim);
+}
+
 static void release(void *memory)
 {
     state *own = memory;
     firn_sim_destroy(own->sim);
+    firn_point_file_close(&own->file);
     firn_free(own->colliders);
     firn_contact_stats_destroy(own->stats);
     firn_free(own->sources);
@@ -395,6 +408,23 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     return firn_sim_save(own->sim, path, error);
 }
 
+// Particles as a write node left them. Nodes behind take what is checked here.
+static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
+{
+    static const char *const needed[] = {"P", "v", "mass", "Jp"};
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    firn_point_file_close(&own->file);
+    FIRN_TRY(firn_point_file_read(&own->file, path, "", cook->frame / cook->fps, error));
+    for (size_t i = 0; i < FIRN_COUNT(needed); i++)
+        if (firn_points_find(&own->file.points, needed[i]) == NULL)
+            return firn_fail(error, FIRN_ERR_UNSUPPORTED, "'%.700s' has no %s", path, needed[i]);
+    own->data.points = own->file.points;
+    own->data.cell_size = s->def.cell_size;
+    cook->output->particles = &own->data;
+    return FIRN_OK;
+}
+
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
@@ -426,4 +456,6 @@ const firn_node_type firn_node_solver = {
     .cook = cook,
     .release = release,
     .save = save,
+    .replay = replay,
+    .machine = machine,
 };

@@ -109,6 +109,15 @@ typedef struct firn_node_type {
     /// True when the node does without some of the numbered files of a parameter; then only a
     /// sequence of which there is none is an error. NULL: it needs them all.
     bool (*bridges_gaps)(const void *settings, const firn_param *param);
+
+    /// Sequential nodes: makes the output of a frame from a file that a write node made of it, to
+    /// the same bits for whoever takes it, and without what comes before. FIRN_ERR_UNSUPPORTED when
+    /// the file does not have all that takes. NULL: it cannot.
+    firn_result (*replay)(firn_cook *cook, const char *path, firn_error *error);
+
+    /// What the bits of the result depend on beside settings and inputs: the name of an instruction
+    /// set, into 32 bytes. NULL: nothing.
+    void (*machine)(char *name);
 } firn_node_type;
 
 /// What a cook function works with.

@@ -96,7 +96,7 @@ class Data(Structure):
 class BakeDef(Structure):
     _fields_ = [("cookie", c_uint32), ("whole", c_bool), ("first", c_int), ("last", c_int),
                 ("step", c_int), ("resume", c_bool), ("overwrite", c_bool),
-                ("break_lock", c_bool)]
+                ("break_lock", c_bool), ("allow_mixed", c_bool)]
 
 
 class CacheFileRow(Structure):
@@ -114,7 +114,7 @@ class ManifestView(Structure):
     _fields_ = [("name", c_char_p), ("program", c_char_p), ("hash", c_uint64), ("fps", c_float),
                 ("frame_count", c_size_t), ("frames", POINTER(CacheFrameRow)),
                 ("file_count", c_size_t), ("files", POINTER(CacheFileRow)),
-                ("simulation", c_uint64)]
+                ("simulation", c_uint64), ("isa", c_char_p)]
 
 
 class AbcWriterDef(Structure):
