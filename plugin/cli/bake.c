@@ -87,7 +87,7 @@ static int finish(listener *own, firn_result result, const firn_error *error)
 int firn_bake_run(firn_graph *graph, const firn_bake_def *def, const firn_bake_run_def *run)
 {
     firn_error error;
-    int code = firn_shot_check(graph, &error);
+    int code = firn_shot_check_cook(graph, &error);
     if (code != FIRN_EXIT_OK) {
         firn_meter_refuse(run->voice, code, error.message);
         return code;

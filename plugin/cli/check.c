@@ -30,6 +30,10 @@ static int print_cache(firn_graph *graph)
     if (result != FIRN_OK)
         return firn_exit_of(result, &error);
     printf("cache: %s, %s\n", firn_cache_state_name(state), folder);
+    char owner[400];
+    firn_cache_writer(folder, owner, sizeof owner);
+    if (owner[0] != '\0')
+        printf("locked: %s\n", owner);
     warn_of_place(firn_shot_nearest(folder));
     return FIRN_EXIT_OK;
 }
@@ -108,7 +112,7 @@ static int run_check(const void *memory, const firn_words *words)
                      sizeof quality);
     printf("%s: %zu nodes, frames %d to %d at %g per second, %s\n", shot->name, count, shot->first,
            shot->last, (double)shot->fps, quality);
-    code = firn_shot_check(graph, NULL);
+    code = firn_shot_check_cook(graph, NULL);
     if (code == FIRN_EXIT_OK)
         code = open_inputs(graph, wanted->all_frames != NULL);
     if (code == FIRN_EXIT_OK)

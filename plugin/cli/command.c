@@ -22,6 +22,7 @@ static const firn_exit_meaning meanings[] = {
     {FIRN_EXIT_STALE, "the cache was cooked from other settings"},
     {FIRN_EXIT_LOCKED, "another process writes the same cache"},
     {FIRN_EXIT_FORMAT, "an input file is damaged or of another kind"},
+    {FIRN_EXIT_EXISTS, "a cache is there that would be replaced"},
     {FIRN_EXIT_INTERRUPTED, "stopped by SIGINT; resume continues"},
     {FIRN_EXIT_TERMINATED, "stopped by SIGTERM; resume continues"},
 };
@@ -40,6 +41,7 @@ static const firn_exit codes[] = {
     [FIRN_ERR_CANCELLED] = FIRN_EXIT_INTERRUPTED,
     [FIRN_ERR_TIMEOUT] = FIRN_EXIT_FAILED,
     [FIRN_ERR_LOCKED] = FIRN_EXIT_LOCKED,
+    [FIRN_ERR_EXISTS] = FIRN_EXIT_EXISTS,
 };
 
 const firn_exit_meaning *firn_exit_at(size_t index)

@@ -20,6 +20,7 @@ typedef enum firn_exit {
     FIRN_EXIT_STALE = 8,
     FIRN_EXIT_LOCKED = 9,
     FIRN_EXIT_FORMAT = 10,
+    FIRN_EXIT_EXISTS = 11,
     FIRN_EXIT_INTERRUPTED = 130, // 128 + SIGINT, as shells have it
     FIRN_EXIT_TERMINATED = 143,  // 128 + SIGTERM
 } firn_exit;

@@ -4,7 +4,7 @@
 
 typedef struct request {
     firn_shot_words shot;
-    const char *resume, *quiet, *json;
+    const char *resume, *overwrite, *break_lock, *quiet, *json;
 } request;
 
 #define ROW(field) offsetof(request, field)
@@ -12,6 +12,9 @@ typedef struct request {
 static const firn_option options[] = {
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
+    {"--break-lock", NULL, "takes the lock of a process on another host that is gone",
+     ROW(break_lock)},
+    {"--overwrite", NULL, "replaces what is there, frame by frame", ROW(overwrite)},
     {"--resume", NULL, "keeps what is there and whole, cooks the rest", ROW(resume)},
 };
 
@@ -28,6 +31,8 @@ static int cook(const request *own, const char *path, bool resume)
     firn_bake_def def;
     firn_shot_frames(own->shot.frames, graph, &def);
     def.resume = resume;
+    def.overwrite = own->overwrite != NULL;
+    def.break_lock = own->break_lock != NULL;
     firn_signals_catch();
     code = firn_bake_run(graph, &def, &run);
     firn_graph_destroy(graph);
@@ -51,7 +56,9 @@ const firn_command firn_command_cook = {
     .usage = "SHOT.firn [OPTIONS]",
     .about =
         "Cooks every node that writes files, frame after frame, into <base>/<name>/v<version>.\n"
-        "A file that exists is complete. SIGINT and SIGTERM finish the substep, write a\n"
+        "A file that exists is complete. A cache that is there is not replaced without\n"
+        "--overwrite, and then each frame when the new one is done. SIGINT and SIGTERM finish the "
+        "substep, write a\n"
         "checkpoint and leave; a second one leaves at once. The end of the program that reads\n"
         "the output counts as SIGINT. SIGUSR1 writes a checkpoint and goes on. What was stopped or "
         "killed continues with --resume, bit for bit the same.",
@@ -73,7 +80,8 @@ const firn_command firn_command_resume = {
     .usage = "SHOT.firn [OPTIONS]",
     .about = "Keeps the frames that are there and whole and cooks the rest from the last\n"
              "checkpoint, bit for bit what an uninterrupted run writes. A cache that was cooked\n"
-             "from other settings is refused. Where nothing is missing, nothing happens.",
+             "from other settings is refused; with --overwrite, what they change is replaced and\n"
+             "the rest kept. Where nothing is missing, nothing happens.",
     .example = "  firn resume shot.firn\n"
                "  firn resume shot.firn --base /mnt/caches --threads 4",
     .own = {options, FIRN_COUNT(options) - 1},

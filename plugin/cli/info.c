@@ -141,6 +141,22 @@ static void print_forces(const firn_manifest_view *view)
     }
 }
 
+// Frames that a cook with other settings has not come to.
+static void print_others(const firn_manifest_view *view)
+{
+    const firn_cache_frame *frames = view->frames;
+    for (size_t i = 0, end = 0; i < view->frame_count; i = end) {
+        bool other = frames[i].hash != view->hash;
+        for (end = i + 1; end < view->frame_count && frames[end].hash == frames[i].hash;)
+            end++;
+        if (other && end == i + 1)
+            printf("  frame %d is of other settings, not yet replaced\n", frames[i].frame);
+        else if (other)
+            printf("  frames %d to %d are of other settings, not yet replaced\n", frames[i].frame,
+                   frames[end - 1].frame);
+    }
+}
+
 static void print_cache(const char *folder, const firn_manifest_view *view)
 {
     uint64_t bytes = 0;
@@ -158,6 +174,7 @@ static void print_cache(const char *folder, const firn_manifest_view *view)
     for (size_t i = 0; i < view->file_count; i++)
         printf("  %s (%s): %llu bytes\n", view->files[i].name, view->files[i].node,
                (unsigned long long)view->files[i].size);
+    print_others(view);
     printf("  %8s %12s %9s %9s %12s  files\n", "frame", "particles", "substeps", "seconds",
            "bytes");
     for (size_t i = 0; i < view->frame_count; i++) {
@@ -200,19 +217,38 @@ static void print_cache_json(const char *folder, const firn_manifest_view *view)
     fputs("]}\n", stdout);
 }
 
-// Compares every file with its checksum.
+/// What a comparison with checksums has found.
+typedef struct verdict {
+    size_t count, missing, damaged;
+} verdict;
+
+static void verify_files(const char *folder, const firn_cache_file *files, size_t count, verdict *v)
+{
+    for (size_t i = 0; i < count; i++) {
+        firn_error error;
+        firn_result result = firn_cache_file_check(folder, &files[i], &error);
+        v->count++;
+        v->missing += result == FIRN_ERR_NOT_FOUND;
+        v->damaged += result != FIRN_OK && result != FIRN_ERR_NOT_FOUND;
+        if (result != FIRN_OK)
+            fprintf(stderr, "firn: %s\n", error.message);
+    }
+}
+
+// Compares every file with its checksum and lists all that is wrong.
 static firn_result verify(const char *folder, const firn_manifest_view *view, firn_error *error)
 {
-    size_t count = view->file_count;
-    for (size_t i = 0; i < view->file_count; i++)
-        FIRN_TRY(firn_cache_file_check(folder, &view->files[i], error));
-    for (size_t i = 0; i < view->frame_count; i++) {
-        for (size_t k = 0; k < view->frames[i].file_count; k++)
-            FIRN_TRY(firn_cache_file_check(folder, &view->frames[i].files[k], error));
-        count += view->frames[i].file_count;
-    }
-    printf("  all %zu files are whole\n", count);
-    return FIRN_OK;
+    verdict v = {0, 0, 0};
+    verify_files(folder, view->files, view->file_count, &v);
+    for (size_t i = 0; i < view->frame_count; i++)
+        verify_files(folder, view->frames[i].files, view->frames[i].file_count, &v);
+    if (v.missing + v.damaged == 0)
+        printf("  all %zu files are whole\n", v.count);
+    if (v.missing + v.damaged == 0)
+        return FIRN_OK;
+    return firn_fail(error, v.damaged > 0 ? FIRN_ERR_FORMAT : FIRN_ERR_NOT_FOUND,
+                     "%zu of %zu files are missing and %zu damaged; `firn resume` makes them anew",
+                     v.missing, v.count, v.damaged);
 }
 
 static firn_result info_cache(const char *folder, const request *own, firn_error *error)

@@ -11,10 +11,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct request {
     firn_words rows, solids;
     const char *frames, *size, *output, *sheet, *setup, *grid, *quiet, *json;
+    const char *threads, *memory;
 } request;
 
 /// Frames to show, as many as fit the sheet.
@@ -56,6 +58,9 @@ static firn_result settle(job *j, int frame, firn_render_def *def, firn_error *e
     *def = firn_render_def_default();
     FIRN_TRY(firn_render_source_load(&j->source, frame, def, error));
     FIRN_TRY(apply_rows(&j->request->rows, def, error));
+    if (j->request->threads != NULL)
+        FIRN_TRY(firn_param_parse(firn_params_find(firn_render_params(), "thread_count"), def,
+                                  j->request->threads, error));
     if (j->request->size != NULL &&
         (sscanf(j->request->size, "%dx%d", &def->width, &def->height) != 2 || def->width < 1 ||
          def->height < 1))
@@ -122,6 +127,104 @@ static int choose_output(job *j)
     return FIRN_EXIT_OK;
 }
 
+// --- Before the work -----------------------------------------------------------------------------
+
+static double memory_limit(const job *j)
+{
+    double megabytes = 0.0;
+    if (j->request->memory != NULL && firn_read_number(j->request->memory, &megabytes))
+        return 1e6 * megabytes;
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+// What a picture needs beside its volume: sums, results and their bytes, and a cache per thread.
+static firn_result check_memory(const job *j, const firn_render_def *def, firn_error *error)
+{
+    const double per_pixel = 100.0, per_thread = 13e6;
+    double pixels = (double)def->width * def->height;
+    double threads =
+        def->thread_count > 0 ? def->thread_count : (double)sysconf(_SC_NPROCESSORS_ONLN);
+    double needed = per_pixel * pixels + per_thread * threads;
+    if (j->columns > 0)
+        needed += 3.0 * pixels * j->columns * j->lines;
+    if (needed <= memory_limit(j))
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_MEMORY,
+                     "a picture of %d x %d pixels with %.0f threads needs %.0f MB; the limit is "
+                     "%.0f MB",
+                     def->width, def->height, threads, 1e-6 * needed, 1e-6 * memory_limit(j));
+}
+
+static firn_result check_grid(const job *j, const firn_render *render, firn_error *error)
+{
+    firn_render_setup setup = firn_render_read_setup(render);
+    if (j->request->memory == NULL || (double)setup.grid_bytes <= memory_limit(j))
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_MEMORY,
+                     "the volume of frame %d takes %.0f MB alone; the limit is %.0f MB", j->frame,
+                     1e-6 * (double)setup.grid_bytes, 1e-6 * memory_limit(j));
+}
+
+// Where nothing can be written, nothing needs to be rendered.
+static firn_result check_output(const job *j, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    firn_file_writer *file = NULL;
+    if (j->request->setup != NULL && j->request->output == NULL)
+        return FIRN_OK;
+    FIRN_TRY(firn_path_of_frame(j->output, j->frames.first, path, sizeof path, error));
+    FIRN_TRY(firn_file_create(path, &file, error));
+    firn_file_discard(file);
+    return FIRN_OK;
+}
+
+// Whether a row counts with these settings: its visible_when is "other==one|two".
+static bool has_effect(const firn_param *row, const firn_render_def *def)
+{
+    char other[64], value[FIRN_TEXT_SIZE];
+    const char *equals = row->visible_when != NULL ? strstr(row->visible_when, "==") : NULL;
+    if (equals == NULL)
+        return true;
+    snprintf(other, sizeof other, "%.*s", (int)(equals - row->visible_when), row->visible_when);
+    const firn_param *decides = firn_params_find(firn_render_params(), other);
+    if (decides == NULL)
+        return true;
+    firn_param_print(decides, def, value, sizeof value);
+    size_t length = strlen(value);
+    for (const char *at = equals + 2; *at != '\0'; at += strcspn(at, "|"), at += *at == '|')
+        if (strncmp(at, value, length) == 0 && (at[length] == '|' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static void say_idle(job *j, const char *row, const char *why)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s has no effect%s%s", row,
+             why[0] != '\0' ? ": it counts when " : "", why);
+    firn_meter_log(&j->meter, FIRN_LEVEL_WARNING, "render", text);
+}
+
+// Options that change nothing are most often meant to.
+static void tell_idle(job *j)
+{
+    const firn_words *rows = &j->request->rows;
+    const firn_render_def *def = &j->def;
+    size_t length = strlen(j->output);
+    bool exr = length > 4 && strcmp(j->output + length - 4, ".exr") == 0;
+    for (size_t i = 0; i + 1 < rows->count; i += 2) {
+        const firn_param *row = firn_params_find(firn_render_params(), rows->words[i]);
+        bool of_png = strcmp(row->name, "exposure") == 0 || strcmp(row->name, "tone") == 0;
+        if (!has_effect(row, def))
+            say_idle(j, row->name, row->visible_when);
+        else if ((of_png && exr) || (strcmp(row->name, "half") == 0 && !exr))
+            say_idle(j, row->name, of_png ? "the file is a .png or a film" : "the file is an .exr");
+        else if (strcmp(row->name, "shutter") == 0 && def->shutter > 0.0f &&
+                 j->source.scene.field->velocity == NULL)
+            say_idle(j, row->name, "the volume has a velocity");
+    }
+}
+
 // --- Pictures ------------------------------------------------------------------------------------
 
 static bool on_progress(const firn_render_report *report, void *user)
@@ -184,15 +287,14 @@ static firn_result show_frame(job *j, const firn_render_def *shared, firn_error 
     firn_render *render = NULL;
     double begun = firn_seconds();
     FIRN_TRY(settle(j, j->frame, &def, error));
-    if (shared != NULL) {
-        def.camera = shared->camera;
-        def.position = shared->position;
-        def.target = shared->target;
-        def.up = shared->up;
-    }
+    def.camera = shared->camera;
+    def.position = shared->position;
+    def.target = shared->target;
+    def.up = shared->up;
+    FIRN_TRY(check_memory(j, &def, error));
     FIRN_TRY(firn_render_create(&def, &j->source.scene, &render, error));
-    firn_result result = FIRN_OK;
-    if (j->request->setup != NULL && j->frame == j->frames.first)
+    firn_result result = check_grid(j, render, error);
+    if (result == FIRN_OK && j->request->setup != NULL && j->frame == j->frames.first)
         result = firn_render_setup_write(j->request->setup, &j->source, &def, render, error);
     bool wanted = j->request->setup == NULL || j->request->output != NULL;
     if (result == FIRN_OK && wanted)
@@ -210,16 +312,22 @@ static firn_result show_frame(job *j, const firn_render_def *shared, firn_error 
 
 // --- Many frames ---------------------------------------------------------------------------------
 
-// One camera for all frames: it sees the snow of the first, the middle and the last.
+// One camera for all frames: it sees the snow of the first, the middle and the last of the cache or
+// the numbered files, so that a frame looks the same whatever it is rendered with.
 static firn_result share_camera(job *j, firn_render_def *shared, firn_error *error)
 {
     firn_vec3 lower = {INFINITY, INFINITY, INFINITY}, upper = {-INFINITY, -INFINITY, -INFINITY};
-    int steps = (j->frames.last - j->frames.first) / j->frames.step;
-    const int frames[] = {0, steps / 2, steps};
-    for (size_t i = 0; i < FIRN_COUNT(frames); i++) {
+    int frames[3];
+    size_t count = firn_render_source_landmarks(&j->source, j->frames.first, frames);
+    for (size_t i = 0; i < count; i++) {
         firn_render *render = NULL;
-        FIRN_TRY(settle(j, j->frames.first + frames[i] * j->frames.step, shared, error));
-        FIRN_TRY(firn_render_create(shared, &j->source.scene, &render, error));
+        FIRN_TRY(settle(j, frames[i], shared, error));
+        j->def = *shared;
+        if (shared->camera != FIRN_CAMERA_FRAMED)
+            return FIRN_OK;
+        firn_render_def small = *shared; // only its grid is wanted
+        small.width = small.height = 1;
+        FIRN_TRY(firn_render_create(&small, &j->source.scene, &render, error));
         firn_render_setup setup = firn_render_read_setup(render);
         firn_render_destroy(render);
         lower = firn_vec(fminf(lower.x, setup.lower.x), fminf(lower.y, setup.lower.y),
@@ -254,17 +362,17 @@ static int frame_at(const job *j, int number)
 static firn_result show_all(job *j, firn_error *error)
 {
     firn_render_def shared;
-    bool many = j->frames.first < j->frames.last;
     if (firn_movie_is(j->output))
         FIRN_TRY(firn_movie_check(error));
-    if (many)
-        FIRN_TRY(share_camera(j, &shared, error));
+    FIRN_TRY(check_output(j, error));
+    FIRN_TRY(share_camera(j, &shared, error));
+    tell_idle(j);
     int count = (j->frames.last - j->frames.first) / j->frames.step + 1;
     if (j->columns > 0 && count > j->columns * j->lines)
         count = j->columns * j->lines;
     for (int i = 0; i < count; i++) {
         j->frame = frame_at(j, i);
-        FIRN_TRY(show_frame(j, many ? &shared : NULL, error));
+        FIRN_TRY(show_frame(j, &shared, error));
     }
     return finish_sheet(j, error);
 }
@@ -316,6 +424,9 @@ static const firn_option options[] = {
     {"--grid", "NAME", "the density grid; density unless given", ROW(grid)},
     {"--dump-setup", "FILE.json", "writes the scene for other renderers; alone, renders nothing",
      ROW(setup)},
+    {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},
+    {"--max-memory", "MB", "refuses pictures and volumes that need more; else what the machine has",
+     ROW(memory)},
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
 };

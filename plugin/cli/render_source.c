@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define VOLUME_NODE "render_volume"
 
@@ -248,5 +249,41 @@ firn_result firn_render_source_load(firn_render_source *source, int frame, firn_
     FIRN_TRY(firn_graph_cook(source->files, VOLUME_NODE, frame, &data, error));
     source->scene.field = data->volume->field;
     source->scene.fps = source->fps;
+    source->scene.frame = frame;
     return FIRN_OK;
+}
+
+// --- All frames ----------------------------------------------------------------------------------
+
+static bool is_there(const firn_render_source *source, int frame)
+{
+    char path[FIRN_PATH_SIZE];
+    return firn_path_of_frame(source->path, frame, path, sizeof path, NULL) == FIRN_OK &&
+           access(path, F_OK) == 0;
+}
+
+size_t firn_render_source_landmarks(const firn_render_source *source, int frame, int landmarks[3])
+{
+    int *all = NULL, first = frame, last = frame;
+    if (!source->is_cache) {
+        while (firn_path_has_frame(source->path) && is_there(source, first - 1))
+            first--;
+        while (firn_path_has_frame(source->path) && is_there(source, last + 1))
+            last++;
+        landmarks[0] = first;
+        landmarks[1] = first + (last - first) / 2;
+        landmarks[2] = last;
+        return first < last ? 3 : 1;
+    }
+    firn_manifest_view view = firn_manifest_look(source->manifest);
+    size_t count = 0;
+    all = firn_alloc((view.frame_count + 1) * sizeof *all);
+    for (size_t i = 0; all != NULL && i < view.frame_count; i++)
+        if (view.frames[i].hash == view.hash && volume_of(source, &view.frames[i]) != NULL)
+            all[count++] = view.frames[i].frame;
+    const size_t places[3] = {0, count / 2, count - 1};
+    for (size_t i = 0; i < 3; i++)
+        landmarks[i] = count > 0 ? all[places[i]] : frame;
+    firn_free(all);
+    return count > 1 ? 3 : 1;
 }

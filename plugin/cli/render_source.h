@@ -38,6 +38,10 @@ void firn_render_source_close(firn_render_source *source);
 /// the user can tell.
 bool firn_render_source_frames(firn_render_source *source, int *first, int *last);
 
+/// The first, the middle and the last frame of all that there are, whichever of them are to be
+/// shown; their number. One file is its own.
+size_t firn_render_source_landmarks(const firn_render_source *source, int frame, int landmarks[3]);
+
 /// Loads a frame; what its file says about light and material goes into the settings.
 firn_result firn_render_source_load(firn_render_source *source, int frame, firn_render_def *def,
                                     firn_error *error);

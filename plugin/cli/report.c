@@ -78,7 +78,7 @@ static void print_state(FILE *page, const firn_record *record)
     if (record->writer[0] != '\0') {
         fputs("This page shows what was there when it was made; written by ", page);
         firn_page_text(page, record->writer);
-        fputs(" (host, process).", page);
+        fputc('.', page);
     } else if (!whole) {
         fprintf(page,
                 "%zu of %zu frames of the shot are not in the cache; <code>firn resume"

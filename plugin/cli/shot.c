@@ -88,11 +88,46 @@ static int apply(firn_graph *graph, const firn_shot_words *words, firn_error *sa
         code = set_base(graph, words->base, said);
     if (code == FIRN_EXIT_OK && words->quality != NULL)
         code = set(graph, NULL, &quality, said);
-    for (size_t i = 0; code == FIRN_EXIT_OK && i < words->sets.count; i++)
+    bool fine = code == FIRN_EXIT_OK;
+    for (size_t i = 0; fine && i < words->sets.count; i++)
         if (firn_graph_set_text(graph, words->sets.words[i], &error) != FIRN_OK)
-            code = firn_shot_refuse(said, FIRN_EXIT_USAGE, "--set %s: %s", words->sets.words[i],
-                                    error.message);
+            code = firn_shot_refuse(code == FIRN_EXIT_OK ? said : NULL, FIRN_EXIT_USAGE,
+                                    "--set %s: %s", words->sets.words[i], error.message);
     return code;
+}
+
+static void tell_mistake(const char *message, void *user)
+{
+    (void)user;
+    fprintf(stderr, "firn: %s\n", message);
+}
+
+// Says everything that is wrong with a scene that cannot be loaded.
+static int refuse_scene(const char *path, firn_result result, const firn_error *error,
+                        firn_error *said)
+{
+    bool of_the_graph = result == FIRN_ERR_ARGUMENT || result == FIRN_ERR_NOT_FOUND ||
+                        result == FIRN_ERR_FORMAT || result == FIRN_ERR_UNSUPPORTED;
+    if (!of_the_graph)
+        return firn_shot_refuse(said, firn_exit_code(result), "%s", error->message);
+    if (said != NULL)
+        *said = *error;
+    firn_scene_check(path, tell_mistake, NULL, NULL);
+    return FIRN_EXIT_GRAPH;
+}
+
+// A shot whose frames are in the wrong order is told by its check.
+static int check_frames(const firn_graph *graph, const char *text, const firn_bake_def *def,
+                        firn_error *said)
+{
+    const firn_shot *shot = firn_graph_shot(graph);
+    bool inside = def->first >= shot->first && def->last <= shot->last;
+    if (text == NULL || inside || shot->first > shot->last)
+        return FIRN_EXIT_OK;
+    return firn_shot_refuse(said, FIRN_EXIT_USAGE,
+                            "--frames %s: the shot has frames %d to %d; --set first= and --set "
+                            "last= change that",
+                            text, shot->first, shot->last);
 }
 
 int firn_shot_load(const char *command, const char *path, const firn_shot_words *words,
@@ -104,12 +139,8 @@ int firn_shot_load(const char *command, const char *path, const firn_shot_words 
                                 "there is no scene '%s'; `firn new` makes one", path);
     firn_error error;
     firn_result result = firn_graph_load(path, graph, &error);
-    if (result != FIRN_OK) {
-        bool of_the_graph = result == FIRN_ERR_ARGUMENT || result == FIRN_ERR_NOT_FOUND ||
-                            result == FIRN_ERR_FORMAT || result == FIRN_ERR_UNSUPPORTED;
-        return firn_shot_refuse(said, of_the_graph ? FIRN_EXIT_GRAPH : firn_exit_code(result), "%s",
-                                error.message);
-    }
+    if (result != FIRN_OK)
+        return refuse_scene(path, result, &error, said);
     int code = apply(*graph, words, said);
     firn_bake_def def;
     if (code == FIRN_EXIT_OK && !firn_shot_frames(words->frames, *graph, &def))
@@ -117,6 +148,8 @@ int firn_shot_load(const char *command, const char *path, const firn_shot_words 
             said, FIRN_EXIT_USAGE,
             "--frames takes 7, 1001-1100 or 1-100x2, not '%s'%s (see firn %s --help)",
             words->frames, def.first > def.last ? ", which ends before it begins" : "", command);
+    if (code == FIRN_EXIT_OK)
+        code = check_frames(*graph, words->frames, &def, said);
     if (code == FIRN_EXIT_OK)
         return code;
     firn_graph_destroy(*graph);
@@ -159,6 +192,16 @@ bool firn_shot_frames(const char *text, const firn_graph *graph, firn_bake_def *
     return *text == '\0' && def->first <= def->last && def->step >= 1;
 }
 
+// The exit code of an error: files have their own, the rest is the graph's.
+static int code_of(const firn_problem *problem)
+{
+    if (problem->code == FIRN_ERR_MEMORY)
+        return FIRN_EXIT_MEMORY;
+    bool of_a_file = problem->param[0] != '\0' &&
+                     (problem->code == FIRN_ERR_NOT_FOUND || problem->code == FIRN_ERR_FORMAT);
+    return of_a_file ? firn_exit_code(problem->code) : FIRN_EXIT_GRAPH;
+}
+
 int firn_shot_check(firn_graph *graph, firn_error *said)
 {
     static const char *const levels[] = {"note", "warning", "error"};
@@ -173,11 +216,23 @@ int firn_shot_check(firn_graph *graph, firn_error *said)
     int code = FIRN_EXIT_OK;
     for (size_t i = 0; i < count; i++) {
         fprintf(stderr, "%s: %s\n", levels[problems[i].level], problems[i].message);
-        bool missing = problems[i].code == FIRN_ERR_NOT_FOUND && problems[i].param[0] != '\0';
         if (problems[i].level == FIRN_LEVEL_ERROR && code != FIRN_EXIT_GRAPH)
-            code = missing ? FIRN_EXIT_MISSING : FIRN_EXIT_GRAPH;
+            code = code_of(&problems[i]);
     }
     return code;
+}
+
+int firn_shot_check_cook(firn_graph *graph, firn_error *said)
+{
+    int code = firn_shot_check(graph, said);
+    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++)
+        if (firn_graph_node_type(graph, firn_graph_node(graph, i))->output == FIRN_KIND_NONE)
+            return code;
+    const char *message = "no node of the graph writes files; add write_particles or write_volume";
+    fprintf(stderr, "error: %s\n", message);
+    if (said != NULL && code == FIRN_EXIT_OK)
+        snprintf(said->message, sizeof said->message, "%s", message);
+    return FIRN_EXIT_GRAPH;
 }
 
 const char *firn_shot_nearest(char *path)

@@ -34,4 +34,7 @@ int firn_shot_refuse(firn_error *said, int code, const char *format, ...) FIRN_P
 /// NULL; the exit code of the worst.
 int firn_shot_check(firn_graph *graph, firn_error *said);
 
+/// The same for a graph that is to be cooked: it must write something.
+int firn_shot_check_cook(firn_graph *graph, firn_error *said);
+
 #endif

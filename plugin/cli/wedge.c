@@ -12,7 +12,7 @@ enum { VARIANT_MAX = 100000 };
 typedef struct request {
     firn_shot_words shot;
     firn_words vary;
-    const char *list, *only, *resume, *quiet, *json;
+    const char *list, *only, *resume, *overwrite, *quiet, *json;
 } request;
 
 // --- What to vary --------------------------------------------------------------------------------
@@ -177,6 +177,7 @@ static int cook_variant(const request *own, const firn_wedge *plan, const char *
     firn_bake_def def;
     firn_shot_frames(own->shot.frames, graph, &def);
     def.resume = own->resume != NULL;
+    def.overwrite = own->overwrite != NULL;
     firn_error error;
     firn_result result = home_of(graph, home, &error);
     if (result == FIRN_OK)
@@ -269,6 +270,7 @@ static const firn_option options[] = {
     {"--list", NULL, "prints the variants and cooks nothing", ROW(list)},
     {"--only", "N", "cooks one variant, for job arrays", ROW(only)},
     {"--resume", NULL, "keeps what is there and whole, cooks the rest", ROW(resume)},
+    {"--overwrite", NULL, "replaces what is there, frame by frame", ROW(overwrite)},
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
 };

@@ -17,9 +17,10 @@ firn_param_table firn_output_params(void)
 
 firn_result firn_output_check(const firn_output *output, firn_error *error)
 {
-    if (strchr(output->name, '/') != NULL)
+    if (strchr(output->name, '/') != NULL || output->name[0] == '.')
         return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "name is '%s'; it must not have a '/', the folder is that of the cache",
+                         "name is '%s'; it must not have a '/' or begin with '.', the folder is "
+                         "that of the cache",
                          output->name);
     return FIRN_OK;
 }

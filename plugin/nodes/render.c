@@ -47,6 +47,14 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
            firn_path_of_frame(s->def.sky_file, frame, path, size, NULL) == FIRN_OK;
 }
 
+static bool writes(const void *memory, size_t index, firn_node_output *file)
+{
+    const settings *s = memory;
+    bool png = s->format != FORMAT_EXR && index == 0;
+    *file = (firn_node_output){s->output.name, png ? "png" : "exr", true};
+    return index < (s->format == FORMAT_BOTH ? 2u : 1u);
+}
+
 static bool on_progress(const firn_render_report *report, void *user)
 {
     firn_stat stats[] = {{"samples", report->samples}, {"noise", report->noise}};
@@ -68,7 +76,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     const settings *s = cook->settings;
     const firn_volume_data *volume = firn_cook_input(cook, "volume", 0)->volume;
     firn_collider_def solids[SOLID_MAX];
-    firn_render_scene scene = {.field = volume->field, .solids = solids, .fps = (float)cook->fps};
+    firn_render_scene scene = {
+        .field = volume->field, .solids = solids, .fps = (float)cook->fps, .frame = cook->frame};
     size_t count = firn_cook_input_count(cook, "colliders");
     for (size_t i = 0; i < count && i < SOLID_MAX; i++)
         solids[scene.solid_count++] =
@@ -118,4 +127,5 @@ const firn_node_type firn_node_render = {
     .check = check,
     .file = file_of,
     .cook = cook,
+    .writes = writes,
 };

@@ -82,6 +82,16 @@ static void preset(void *memory)
     firn_sim_def_preset(s->preset == PRESET_PAPER ? "paper" : "default", &s->def, NULL);
 }
 
+// The core knows what does not fit together; a simulation without snow costs next to nothing.
+static firn_result check(const void *memory, firn_error *error)
+{
+    const settings *s = memory;
+    firn_sim *sim = NULL;
+    firn_result result = firn_sim_create(&s->def, &sim, error);
+    firn_sim_destroy(sim);
+    return result;
+}
+
 static void release(void *memory)
 {
     state *own = memory;
@@ -409,6 +419,7 @@ const firn_node_type firn_node_solver = {
     .sequential = true,
     .reset = reset,
     .preset = preset,
+    .check = check,
     .state_size = sizeof(state),
     .cook = cook,
     .release = release,

@@ -351,6 +351,18 @@ static firn_result write_archive(const firn_cook *cook, const firn_particle_data
 
 static bool is_single(const settings *s) { return s->format == FORMAT_ABC && s->single_file; }
 
+static const char *const extensions[] = {[FORMAT_ABC] = "abc",
+                                         [FORMAT_BGEO] = "bgeo",
+                                         [FORMAT_BGEO_GZ] = "bgeo.gz",
+                                         [FORMAT_VDB] = "vdb"};
+
+static bool writes(const void *memory, size_t index, firn_node_output *file)
+{
+    const settings *s = memory;
+    *file = (firn_node_output){s->output.name, extensions[s->format], !is_single(s)};
+    return index == 0;
+}
+
 static firn_result begin(firn_cook *cook, int *frames, firn_error *error)
 {
     const settings *s = cook->settings;
@@ -402,21 +414,17 @@ static firn_result cook(firn_cook *cook, firn_error *error)
 {
     typedef firn_result write_file(const firn_cook *cook, const firn_particle_data *data,
                                    const char *path, firn_error *error);
-    static const struct {
-        const char *extension;
-        write_file *write;
-    } formats[] = {[FORMAT_ABC] = {"abc", write_archive},
-                   [FORMAT_BGEO] = {"bgeo", write_bgeo},
-                   [FORMAT_BGEO_GZ] = {"bgeo.gz", write_bgeo},
-                   [FORMAT_VDB] = {"vdb", write_vdb}};
+    static write_file *const formats[] = {[FORMAT_ABC] = write_archive,
+                                          [FORMAT_BGEO] = write_bgeo,
+                                          [FORMAT_BGEO_GZ] = write_bgeo,
+                                          [FORMAT_VDB] = write_vdb};
     const settings *s = cook->settings;
     const firn_particle_data *data = firn_cook_input(cook, "particles", 0)->particles;
     if (is_single(s))
         return add_frame(cook, data, error);
     char path[FIRN_PATH_SIZE];
-    FIRN_TRY(firn_cook_output_path(cook, s->output.name, formats[s->format].extension, true, path,
-                                   error));
-    FIRN_TRY(formats[s->format].write(cook, data, path, error));
+    FIRN_TRY(firn_cook_output_path(cook, s->output.name, extensions[s->format], true, path, error));
+    FIRN_TRY(formats[s->format](cook, data, path, error));
     return firn_cook_wrote(cook, path, error);
 }
 
@@ -448,4 +456,5 @@ const firn_node_type firn_node_write_particles = {
     .release = release,
     .begin = begin,
     .finish = finish,
+    .writes = writes,
 };

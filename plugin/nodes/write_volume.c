@@ -26,6 +26,13 @@ static firn_result check(const void *memory, firn_error *error)
     return firn_output_check(&s->output, error);
 }
 
+static bool writes(const void *memory, size_t index, firn_node_output *file)
+{
+    const settings *s = memory;
+    *file = (firn_node_output){s->output.name, "vdb", true};
+    return index == 0;
+}
+
 static firn_result cook(firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
@@ -67,4 +74,5 @@ const firn_node_type firn_node_write_volume = {
     .reset = reset,
     .check = check,
     .cook = cook,
+    .writes = writes,
 };

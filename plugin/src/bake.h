@@ -6,20 +6,31 @@
 #include "lock.h"
 #include "manifest.h"
 
+/// A node that writes.
+typedef struct firn_bake_target {
+    firn_node *node;
+    bool spans;  // it makes one file of many frames
+    bool kept;   // which stays as it is
+    int written; // frames that an earlier run left in it
+} firn_bake_target;
+
 typedef struct firn_bake {
     firn_graph *graph;
     int first, last, step;
-    bool resume;
-    uint64_t hash;
+    bool resume, overwrite;
+    bool turned;         // the manifest on disk is about this graph
+    bool continues;      // it was when the bake began
+    uint64_t hash;       // of the graph
+    uint64_t simulation; // of the marchers
     char folder[FIRN_PATH_SIZE];
     firn_lock lock;
     firn_manifest *manifest;
 
-    firn_node **targets; // nodes that write
+    firn_bake_target *targets;
     size_t target_count;
-    firn_node **marchers; // sequential nodes that they need
+    firn_node **wanted;   // nodes to cook at a frame; has room for all
+    firn_node **marchers; // sequential nodes that the targets need
     size_t marcher_count;
-    int archive_frames; // that all files of many frames have; INT_MAX: there are no such files
 
     firn_cache_file *files; // of the frame in progress, or of all frames
     size_t file_count, file_capacity;
@@ -29,6 +40,39 @@ typedef struct firn_bake {
     int restored;           // frame of the checkpoint that is being loaded
     double checkpoint_time; // s, when the last one was written
 } firn_bake;
+
+// bake_plan.c
+/// Finds the nodes that write and what they need.
+firn_result firn_bake_find_nodes(firn_bake *bake, firn_error *error);
+/// Reads what is there and refuses what would be lost; nothing is changed yet where there is a
+/// cache.
+firn_result firn_bake_open(firn_bake *bake, firn_error *error);
+/// From here on the manifest on disk is about this graph; files of others stay until they are
+/// replaced.
+firn_result firn_bake_turn(firn_bake *bake, firn_error *error);
+/// True when a file is what this node writes now.
+bool firn_bake_fits(const firn_bake *bake, const firn_cache_file *file, const firn_node *node);
+
+void firn_bake_warn(const firn_bake *bake, const char *message);
+
+// bake_record.c
+/// A file was written: it belongs to the frame in progress.
+firn_result firn_bake_wrote(void *bake, const char *node, const char *path, firn_error *error);
+/// Files and numbers of the frame in progress become its record in the manifest; files that they
+/// take the place of are removed.
+firn_result firn_bake_record_frame(firn_bake *bake, int frame, firn_error *error);
+void firn_bake_forget_files(firn_bake *bake);
+void firn_bake_forget_stats(firn_bake *bake);
+
+// bake_archives.c
+/// Decides which files of many frames stay. Opens the others, unless a turn comes first.
+firn_result firn_bake_begin_archives(firn_bake *bake, firn_error *error);
+firn_result firn_bake_open_archives(firn_bake *bake, firn_error *error);
+firn_result firn_bake_finish_archives(firn_bake *bake, firn_error *error);
+
+// differences.c
+/// Says how the graph that a cache was cooked from differs: "solver.cell_size = 0.05, not 0.04".
+void firn_graph_differences(firn_graph *graph, const char *folder, char *text, size_t size);
 
 // checkpoints.c
 firn_result firn_bake_checkpoint_if_due(firn_bake *bake, int frame, firn_error *error);

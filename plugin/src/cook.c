@@ -1,5 +1,6 @@
 #include "graph_state.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,6 +74,8 @@ bool firn_cook_progress(const firn_cook *cook, double fraction, const firn_stat 
                         size_t stat_count)
 {
     firn_graph *graph = ((const firn_node *)cook->owner)->graph;
+    if (graph->hooks.alive != NULL)
+        graph->hooks.alive(graph->hooks.bake);
     if (graph->host.progress == NULL)
         return true;
     firn_report report = {cook->node, cook->frame, fraction, stat_count, stats};
@@ -82,22 +85,30 @@ bool firn_cook_progress(const firn_cook *cook, double fraction, const firn_stat 
     return !graph->stop;
 }
 
-firn_result firn_cook_output_path(const firn_cook *cook, const char *name, const char *extension,
-                                  bool every_frame, char *path, firn_error *error)
+firn_result firn_graph_output_path(const firn_graph *graph, const char *folder,
+                                   const firn_node_output *output, int frame_number, char *path,
+                                   firn_error *error)
 {
-    const firn_graph *graph = ((const firn_node *)cook->owner)->graph;
     const firn_shot *shot = &graph->shot;
     char wedge[32] = "", frame[32] = "";
     if (shot->wedge >= 0)
         snprintf(wedge, sizeof wedge, "_w%d", shot->wedge);
-    if (every_frame)
-        snprintf(frame, sizeof frame, ".%04d", cook->frame);
-    int length =
-        snprintf(path, FIRN_PATH_SIZE, "%s/%s_v%d%s%s.%s", graph->hooks.folder,
-                 name[0] != '\0' ? name : shot->name, shot->version, wedge, frame, extension);
+    if (output->every_frame)
+        snprintf(frame, sizeof frame, ".%04d", frame_number);
+    int length = snprintf(path, FIRN_PATH_SIZE, "%s/%s_v%d%s%s.%s", folder,
+                          output->name[0] != '\0' ? output->name : shot->name, shot->version, wedge,
+                          frame, output->extension);
     if (length >= FIRN_PATH_SIZE)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name of the cache is too long");
     return FIRN_OK;
+}
+
+firn_result firn_cook_output_path(const firn_cook *cook, const char *name, const char *extension,
+                                  bool every_frame, char *path, firn_error *error)
+{
+    const firn_graph *graph = ((const firn_node *)cook->owner)->graph;
+    const firn_node_output output = {name, extension, every_frame};
+    return firn_graph_output_path(graph, graph->hooks.folder, &output, cook->frame, path, error);
 }
 
 firn_result firn_cook_wrote(const firn_cook *cook, const char *path, firn_error *error)
@@ -137,6 +148,7 @@ static bool is_current(const firn_node *node, int frame)
 firn_cook firn_node_cook_context(firn_node *node, int frame)
 {
     const firn_graph *graph = node->graph;
+    snprintf(node->version, sizeof node->version, "firn %s %016" PRIx64, FIRN_VERSION, node->fresh);
     firn_cook cook = {.node = node->name,
                       .frame = frame,
                       .start_frame = graph->shot.first,
@@ -147,7 +159,7 @@ firn_cook firn_node_cook_context(firn_node *node, int frame)
                       .output = &node->output,
                       .bake_first = graph->hooks.first,
                       .bake_step = graph->hooks.step,
-                      .version = graph->version,
+                      .version = node->version,
                       .owner = node};
     return cook;
 }

@@ -49,8 +49,9 @@ struct firn_node {
 
     void *state;
     firn_data output;
-    uint64_t hash;  // of what state and output were made from
-    uint64_t fresh; // of what they would be made from now
+    uint64_t hash;                // of what state and output were made from
+    uint64_t fresh;               // of what they would be made from now
+    char version[FIRN_NAME_SIZE]; // "firn 0.1.0 3f2a...": program and hash, for files
     bool cooked;
     int frame;
     size_t cook_count;
@@ -63,6 +64,7 @@ struct firn_node {
 /// Receives what a bake has to know; NULL members are not called.
 typedef struct firn_bake_hooks {
     firn_result (*wrote)(void *bake, const char *node, const char *path, firn_error *error);
+    void (*alive)(void *bake); // the cook goes on
     void *bake;
     int first, step;
     const char *folder;
@@ -91,7 +93,6 @@ struct firn_graph {
     bool checkpoint; // the host answered FIRN_CHECKPOINT
     char failed[FIRN_NAME_SIZE];
     firn_bake_hooks hooks;
-    char version[FIRN_NAME_SIZE];
 
     firn_problem *problems;
     size_t problem_count, problem_capacity;
@@ -142,6 +143,10 @@ bool firn_absolute_path(const firn_graph *graph, const char *text, char *path, s
 bool firn_node_file(const firn_node *node, const void *settings, const firn_param *param, int frame,
                     char *path, size_t size);
 
+// cache_state.c
+/// Whether the node writes one file of many frames, with the settings that it was given last.
+bool firn_node_spans(const firn_node *node);
+
 // graph.c
 firn_node *firn_graph_find(const firn_graph *graph, const char *name);
 firn_result firn_graph_need(const firn_graph *graph, const char *name, firn_node **node,
@@ -153,6 +158,15 @@ firn_result firn_prefix_error(firn_error *error, const char *node);
 // param_values.c
 firn_result firn_graph_set_numbers(firn_graph *graph, const char *node, const char *param,
                                    const double values[3], firn_layer layer, firn_error *error);
+
+// validate.c
+/// Adds to what is wrong with the graph.
+firn_result firn_graph_problem(firn_graph *graph, firn_level level, firn_result code,
+                               const char *node, firn_error *error, const char *format, ...)
+    FIRN_PRINTF(6, 7);
+
+// check_shot.c
+firn_result firn_graph_check_shot(firn_graph *graph, firn_error *error);
 
 // hash.c
 /// Refreshes fresh and varies of every node.
@@ -168,6 +182,10 @@ firn_result firn_node_failed(const firn_node *node, firn_result result);
 /// Refuses a frame before the start when a node that is reached marches from there.
 firn_result firn_graph_check_range(const firn_graph *graph, int frame, firn_error *error);
 firn_cook firn_node_cook_context(firn_node *node, int frame);
+/// A file of a node in the folder of a cache; every_frame false: frame does not count.
+firn_result firn_graph_output_path(const firn_graph *graph, const char *folder,
+                                   const firn_node_output *output, int frame, char *path,
+                                   firn_error *error);
 /// Brings the marked targets to a frame; sequential nodes one frame at a time. restore is the
 /// folder pattern of checkpoints or NULL.
 typedef struct firn_cook_pass {

@@ -7,62 +7,117 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { OWNER_SIZE = 400 };
+enum { TEXT_SIZE = 400, HOST_SIZE = 256, SINCE_SIZE = 40 };
 
-/// "host pid", as the file says it; "" when it says nothing.
-static void read_owner(int descriptor, char *owner, size_t size)
+#define BEAT_PAUSE 5.0 // s from one sign of life to the next
+
+/// Who signed a lock, as its file says it.
+typedef struct owner {
+    char host[HOST_SIZE]; // "": nobody
+    long process;
+    char since[SINCE_SIZE]; // "": an earlier Firn did not tell
+    double silent;          // s since the last sign of life, by the clock of the file system
+} owner;
+
+static void own_host(char host[HOST_SIZE])
 {
-    ssize_t length = pread(descriptor, owner, size - 1, 0);
-    owner[length > 0 ? length : 0] = '\0';
-    owner[strcspn(owner, "\n")] = '\0';
+    memset(host, 0, HOST_SIZE);
+    gethostname(host, HOST_SIZE - 1);
+    for (char *at = host; *at != '\0'; at++) // the file has words
+        *at = *at == ' ' ? '_' : *at;
 }
 
-static bool is_this_host(const char *owner)
+// What the clock of the file system says, which need not be that of this host: the time of a file
+// that was made just now.
+static double clock_of(const char *folder)
 {
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    size_t length = strlen(host);
-    return strncmp(owner, host, length) == 0 && owner[length] == ' ';
+    char path[FIRN_PATH_SIZE];
+    struct stat status;
+    double now = (double)time(NULL);
+    if (snprintf(path, sizeof path, "%s/.clock.tmp.XXXXXX", folder) >= (int)sizeof path)
+        return now;
+    int descriptor = mkstemp(path);
+    if (descriptor < 0)
+        return now;
+    if (fstat(descriptor, &status) == 0)
+        now = (double)status.st_mtim.tv_sec;
+    close(descriptor);
+    unlink(path);
+    return now;
+}
+
+static void read_owner(int descriptor, double now, owner *who)
+{
+    char text[TEXT_SIZE];
+    struct stat status;
+    memset(who, 0, sizeof *who);
+    ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (sscanf(text, "%255s %ld %39s", who->host, &who->process, who->since) < 2)
+        who->process = 0;
+    if (who->host[0] != '\0' && fstat(descriptor, &status) == 0)
+        who->silent = now - (double)status.st_mtim.tv_sec;
+    who->silent = who->silent > 0.0 ? who->silent : 0.0;
+}
+
+static bool is_this_host(const owner *who)
+{
+    char host[HOST_SIZE];
+    own_host(host);
+    return strcmp(who->host, host) == 0;
+}
+
+static bool is_gone(const owner *who)
+{
+    return is_this_host(who) && who->process > 0 && kill((pid_t)who->process, 0) != 0 &&
+           errno == ESRCH;
+}
+
+static void describe(const owner *who, char *text, size_t size)
+{
+    char since[SINCE_SIZE + 16] = "";
+    if (who->since[0] != '\0')
+        snprintf(since, sizeof since, " since %s", who->since);
+    if (who->host[0] == '\0' || who->process == 0)
+        snprintf(text, size, "another process");
+    else
+        snprintf(text, size, "process %ld on %s%s, last heard of %.0f s ago", who->process,
+                 who->host, since, who->silent);
 }
 
 // Asks about the process, not for the lock: whoever takes that for a moment stops a writer from
 // beginning.
-void firn_cache_writer(const char *folder, char *owner, size_t size)
+void firn_cache_writer(const char *folder, char *text, size_t size)
 {
     char path[FIRN_PATH_SIZE];
-    long process = 0;
-    owner[0] = '\0';
+    text[0] = '\0';
     if (snprintf(path, sizeof path, "%s/.lock", folder) >= (int)sizeof path)
         return;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return;
-    read_owner(descriptor, owner, size);
+    owner who;
+    read_owner(descriptor, (double)time(NULL), &who);
     close(descriptor);
-    bool gone = is_this_host(owner) && sscanf(owner, "%*s %ld", &process) == 1 && process > 0 &&
-                kill((pid_t)process, 0) != 0 && errno == ESRCH;
-    if (gone)
-        owner[0] = '\0';
+    if (who.host[0] != '\0' && !is_gone(&who) && who.silent < FIRN_LOCK_EXPIRES)
+        describe(&who, text, size);
 }
 
-static firn_result refuse(const char *path, const char *owner, firn_error *error)
+static firn_result refuse(const owner *who, firn_error *error)
 {
-    char host[256] = "another process";
-    long process = 0;
-    if (sscanf(owner, "%255s %ld", host, &process) == 2)
-        return firn_fail(error, FIRN_ERR_LOCKED,
-                         "the cache is being written by process %ld on %s; wait for it, stop it, "
-                         "or if it is gone remove '%s'",
-                         process, host, path);
+    char text[TEXT_SIZE + 100];
+    describe(who, text, sizeof text);
     return firn_fail(error, FIRN_ERR_LOCKED,
-                     "the cache is being written by another process; wait for it, or if it is gone "
-                     "remove '%s'",
-                     path);
+                     "the cache is being written by %s; wait for it or stop it%s", text,
+                     is_this_host(who) ? "" : ", or if it is gone break its lock");
 }
 
 /// The file may have been removed between opening and locking; then the lock is worth nothing.
@@ -75,16 +130,32 @@ static bool still_there(int descriptor, const char *path)
 
 static firn_result sign(firn_lock *lock, firn_error *error)
 {
-    char host[256] = "", owner[OWNER_SIZE];
-    gethostname(host, sizeof host - 1);
-    int length = snprintf(owner, sizeof owner, "%s %ld\n", host, (long)getpid());
+    char host[HOST_SIZE], text[TEXT_SIZE], since[SINCE_SIZE] = "";
+    struct tm parts;
+    time_t now = time(NULL);
+    own_host(host);
+    if (gmtime_r(&now, &parts) != NULL)
+        strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    int length = snprintf(text, sizeof text, "%s %ld %s\n", host, (long)getpid(), since);
     if (ftruncate(lock->descriptor, 0) != 0 ||
-        pwrite(lock->descriptor, owner, (size_t)length, 0) != length)
+        pwrite(lock->descriptor, text, (size_t)length, 0) != length)
         return firn_fail_errno(error, errno, "write", lock->path);
+    lock->beaten = firn_seconds();
     return FIRN_OK;
 }
 
-firn_result firn_lock_take(firn_lock *lock, const char *folder, firn_error *error)
+// Whether a lock that is there is in the way. Without the kernel's lock the owner is alive. With
+// it, one on this host is not; one on another host may be, where the file system does not share
+// locks, until it has been silent for long.
+static bool stands(const owner *who, bool held, bool break_lock)
+{
+    if (held)
+        return is_this_host(who) || who->host[0] == '\0' || !break_lock;
+    return who->host[0] != '\0' && !is_this_host(who) && !break_lock &&
+           who->silent < FIRN_LOCK_EXPIRES;
+}
+
+firn_result firn_lock_take(firn_lock *lock, const char *folder, bool break_lock, firn_error *error)
 {
     lock->descriptor = -1;
     int length = snprintf(lock->path, sizeof lock->path, "%s/.lock", folder);
@@ -94,16 +165,18 @@ firn_result firn_lock_take(firn_lock *lock, const char *folder, firn_error *erro
         int descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (descriptor < 0)
             return firn_fail_errno(error, errno, "create", lock->path);
-        char owner[OWNER_SIZE];
+        owner who;
         bool held = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        read_owner(descriptor, owner, sizeof owner);
-        // Without the kernel's lock the owner is alive. With it, one on this host is not; one on
-        // another host may be, where the file system does not share locks.
-        if (held || (owner[0] != '\0' && !is_this_host(owner))) {
+        read_owner(descriptor, clock_of(folder), &who);
+        if (stands(&who, held, break_lock)) {
             close(descriptor);
-            return refuse(lock->path, owner, error);
+            return refuse(&who, error);
         }
-        if (still_there(descriptor, lock->path)) {
+        // Whoever had it finds another file in its place and stops.
+        bool foreign = held || (who.host[0] != '\0' && !is_this_host(&who));
+        if (foreign)
+            unlink(lock->path);
+        if (!foreign && still_there(descriptor, lock->path)) {
             lock->descriptor = descriptor;
             firn_result result = sign(lock, error);
             if (result != FIRN_OK)
@@ -114,11 +187,35 @@ firn_result firn_lock_take(firn_lock *lock, const char *folder, firn_error *erro
     }
 }
 
+firn_result firn_lock_beat(firn_lock *lock, firn_error *error)
+{
+    double now = firn_seconds();
+    if (lock->descriptor < 0 || now - lock->beaten < BEAT_PAUSE)
+        return FIRN_OK;
+    lock->beaten = now;
+    return firn_lock_confirm(lock, error);
+}
+
+firn_result firn_lock_confirm(firn_lock *lock, firn_error *error)
+{
+    if (lock->descriptor < 0)
+        return FIRN_OK;
+    if (!still_there(lock->descriptor, lock->path))
+        return firn_fail(
+            error, FIRN_ERR_LOCKED,
+            "the lock '%.700s' was broken by somebody else; stopped so as not to write "
+            "beside them",
+            lock->path);
+    futimens(lock->descriptor, NULL);
+    return FIRN_OK;
+}
+
 void firn_lock_release(firn_lock *lock)
 {
     if (lock->descriptor < 0)
         return;
-    unlink(lock->path);
+    if (still_there(lock->descriptor, lock->path))
+        unlink(lock->path);
     close(lock->descriptor);
     lock->descriptor = -1;
 }

@@ -4,6 +4,21 @@
 
 #include "firn/cache.h"
 
+struct firn_manifest {
+    char *name, *program;
+    uint64_t hash;       // of the graph
+    uint64_t simulation; // of the nodes that have checkpoints; 0: unknown
+    float fps;
+    firn_cache_frame *frames;
+    size_t frame_count, frame_capacity;
+    firn_cache_file *files;
+    size_t file_count, file_capacity;
+};
+
+firn_result firn_manifest_make(const char *name, const char *program, firn_manifest **manifest,
+                               firn_error *error);
+firn_result firn_manifest_no_memory(firn_error *error);
+
 firn_result firn_manifest_create(const firn_graph *graph, uint64_t hash, firn_manifest **manifest,
                                  firn_error *error);
 
@@ -12,8 +27,10 @@ firn_result firn_manifest_put_frame(firn_manifest *manifest, const firn_cache_fr
                                     firn_error *error);
 firn_result firn_manifest_put_file(firn_manifest *manifest, const firn_cache_file *file,
                                    firn_error *error);
-void firn_manifest_drop_files(firn_manifest *manifest, const char *node); // not those of frames
+void firn_manifest_drop_file(firn_manifest *manifest, const char *name); // also of a frame
 void firn_manifest_drop_frame(firn_manifest *manifest, int frame);
+/// The manifest is about another graph from now on; what there is remembers the one before.
+void firn_manifest_turn(firn_manifest *manifest, uint64_t hash);
 const firn_cache_frame *firn_manifest_find(const firn_manifest *manifest, int frame);
 firn_result firn_manifest_write(const firn_manifest *manifest, const char *folder,
                                 firn_error *error);

@@ -14,6 +14,10 @@ typedef struct reading {
     const char *name, *text;
     size_t size;
     const char *path[FIRN_SCENE_DEPTH + 2];
+    firn_scene_tell *tell; // hears every mistake; NULL: the first one ends the reading
+    void *user;
+    firn_error first;
+    const json_t *nodes;
 } reading;
 
 /// Puts the file and the line of the current path before a message.
@@ -24,6 +28,18 @@ static firn_result at_line(const reading *r, firn_result result, firn_error *err
     firn_error cause = *error;
     return firn_fail(error, result, "%s:%d: %s", r->name,
                      firn_scene_line(r->text, r->size, r->path), cause.message);
+}
+
+/// Goes on after a mistake when somebody wants to hear them all; the first is the result at the
+/// end.
+static firn_result note(reading *r, firn_result result, const firn_error *error)
+{
+    if (result == FIRN_OK || result == FIRN_ERR_MEMORY || r->tell == NULL)
+        return result;
+    if (r->first.code == FIRN_OK)
+        r->first = *error;
+    r->tell(error->message, r->user);
+    return FIRN_OK;
 }
 
 /// Puts the node, or its input, before a message that does not name it.
@@ -66,25 +82,25 @@ static firn_result check_keys(reading *r, json_t *object, const char *const *kno
         firn_did_you_mean(known, word_at, key, hint, sizeof hint);
         r->path[depth] = key;
         r->path[depth + 1] = NULL;
-        return at_line(
-            r, firn_fail(error, FIRN_ERR_FORMAT, "%s has no key '%.100s'%s", where, key, hint),
-            error);
+        firn_fail(error, FIRN_ERR_FORMAT, "%s has no key '%.100s'%s", where, key, hint);
+        FIRN_TRY(note(r, at_line(r, FIRN_ERR_FORMAT, error), error));
     }
     return FIRN_OK;
 }
 
 // --- Values --------------------------------------------------------------------------------------
 
-static bool key_numbers(const json_t *json, int components, double values[3])
+static bool read_numbers(const firn_param *param, const json_t *json, double values[3])
 {
+    int components = firn_param_components(param);
     values[0] = values[1] = values[2] = 0.0;
-    if (components == 1 && json_is_number(json)) {
-        values[0] = json_number_value(json);
-        return true;
-    }
-    if (components == 1 && json_is_boolean(json)) {
+    if (param->type == FIRN_BOOL) {
         values[0] = json_is_true(json);
-        return true;
+        return json_is_boolean(json);
+    }
+    if (components == 1) {
+        values[0] = json_number_value(json);
+        return json_is_number(json);
     }
     if (!json_is_array(json) || json_array_size(json) != (size_t)components)
         return false;
@@ -97,20 +113,29 @@ static bool key_numbers(const json_t *json, int components, double values[3])
     return true;
 }
 
+static bool read_key(const firn_param *param, const json_t *json, double values[3])
+{
+    bool counts = param->type == FIRN_BOOL && json_is_integer(json);
+    values[1] = values[2] = 0.0;
+    values[0] = counts ? json_number_value(json) : 0.0;
+    return counts || read_numbers(param, json, values);
+}
+
 /// [[frame, value], ...] or, with a first frame, [value, ...].
-static bool fill_keys(const json_t *list, const json_t *from, int components, firn_key *keys)
+static bool fill_keys(const json_t *list, const json_t *from, const firn_param *param,
+                      firn_key *keys)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
         if (from != NULL) {
             keys[i].frame = json_number_value(from) + (double)i;
-            if (!key_numbers(item, components, keys[i].value))
+            if (!read_key(param, item, keys[i].value))
                 return false;
             continue;
         }
         const json_t *frame = json_array_get(item, 0);
         if (json_array_size(item) != 2 || !json_is_number(frame) ||
-            !key_numbers(json_array_get(item, 1), components, keys[i].value))
+            !read_key(param, json_array_get(item, 1), keys[i].value))
             return false;
         keys[i].frame = json_number_value(frame);
     }
@@ -140,7 +165,7 @@ static firn_result read_keys(reading *r, const firn_node *node, const firn_param
     firn_key *keys = fine ? firn_alloc_zero(json_array_size(list) * sizeof *keys) : NULL;
     if (fine && keys == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read the keys");
-    fine = fine && fill_keys(list, from, firn_param_components(param), keys);
+    fine = fine && fill_keys(list, from, param, keys);
     firn_result result =
         fine ? firn_graph_set_keys(r->graph, node->name, param->name, keys, json_array_size(list),
                                    interpolation, layer, error)
@@ -170,15 +195,16 @@ static firn_result read_value(reading *r, const firn_node *node, const char *key
     const firn_param *param = firn_params_find(node->type->info.params, key);
     const char *text = json_string_value(json);
     double numbers[3];
-    if (param == NULL || text != NULL)
+    bool is_text = param != NULL && (firn_param_is_text(param) || param->type == FIRN_CHOICE);
+    // A double may need more digits than the numbers of the file have.
+    bool is_long = param != NULL && param->type == FIRN_DOUBLE;
+    if (param == NULL || (text != NULL && (is_text || is_long)))
         return at_line(
             r, firn_graph_set_param(graph, node->name, key, text != NULL ? text : "", layer, error),
             error);
     if (json_is_object(json))
         return read_keys(r, node, param, json, layer, error);
-    bool fits = !firn_param_is_text(param) && param->type != FIRN_CHOICE &&
-                key_numbers(json, firn_param_components(param), numbers);
-    if (!fits)
+    if (is_text || !read_numbers(param, json, numbers))
         return at_line(
             r,
             firn_fail(error, FIRN_ERR_FORMAT, "%s.%s must be %s", node->name, key, wanted(param)),
@@ -202,7 +228,7 @@ static firn_result read_params(reading *r, const firn_node *node, json_t *json, 
     json_object_foreach(json, key, value)
     {
         go_to(r, "nodes", node->name, where, key);
-        FIRN_TRY(read_value(r, node, key, value, layer, error));
+        FIRN_TRY(note(r, read_value(r, node, key, value, layer, error), error));
     }
     return FIRN_OK;
 }
@@ -266,6 +292,8 @@ static firn_result read_link(reading *r, const char *node, const char *input, co
     snprintf(place, sizeof place, "%s.%.60s", node, input);
     firn_result result = firn_graph_link(r->graph, name, node, input, error);
     bool unknown = result == FIRN_ERR_NOT_FOUND && firn_graph_find(r->graph, name) == NULL;
+    if (unknown && json_object_get(r->nodes, name) != NULL)
+        return FIRN_OK; // it has been told what is wrong with that node
     return at_line(r, unknown ? of(place, result, error) : result, error);
 }
 
@@ -280,7 +308,7 @@ static firn_result read_inputs(reading *r, const char *node, json_t *json, firn_
     {
         go_to(r, "nodes", node, "inputs", input);
         if (!json_is_array(value)) {
-            FIRN_TRY(read_link(r, node, input, value, error));
+            FIRN_TRY(note(r, read_link(r, node, input, value, error), error));
             continue;
         }
         const firn_node_info *info = firn_graph_node_type(r->graph, node);
@@ -289,7 +317,7 @@ static firn_result read_inputs(reading *r, const char *node, json_t *json, firn_
                 json_array_size(value) > 1)
                 return refuse(r, error, input, "one node, not several");
         for (size_t i = 0; i < json_array_size(value); i++)
-            FIRN_TRY(read_link(r, node, input, json_array_get(value, i), error));
+            FIRN_TRY(note(r, read_link(r, node, input, json_array_get(value, i), error), error));
     }
     return FIRN_OK;
 }
@@ -338,18 +366,21 @@ static firn_result read_shot(reading *r, json_t *root, firn_error *error)
         if (json == NULL)
             continue;
         go_to(r, param->name, NULL, NULL, NULL);
+        bool is_text = firn_param_is_text(param) || param->type == FIRN_CHOICE;
         firn_result result;
-        if (text != NULL)
-            result =
-                firn_graph_set_param(r->graph, NULL, param->name, text, FIRN_LAYER_ALWAYS, error);
-        else if (!firn_param_is_text(param) && key_numbers(json, 1, numbers))
-            result = firn_graph_set(r->graph, NULL, param->name, numbers, error);
+        if (text != NULL && is_text)
+            result = at_line(
+                r,
+                firn_graph_set_param(r->graph, NULL, param->name, text, FIRN_LAYER_ALWAYS, error),
+                error);
+        else if (!is_text && read_numbers(param, json, numbers))
+            result = at_line(r, firn_graph_set(r->graph, NULL, param->name, numbers, error), error);
         else
-            return refuse(r, error, param->name, wanted(param));
-        FIRN_TRY(at_line(r, result, error));
+            result = refuse(r, error, param->name, wanted(param));
+        FIRN_TRY(note(r, result, error));
     }
-    FIRN_TRY(read_frames(r, json_object_get(root, "frames"), error));
-    FIRN_TRY(read_vary(r, json_object_get(root, "vary"), error));
+    FIRN_TRY(note(r, read_frames(r, json_object_get(root, "frames"), error), error));
+    FIRN_TRY(note(r, read_vary(r, json_object_get(root, "vary"), error), error));
     return read_ui(r, NULL, json_object_get(root, "ui"), error);
 }
 
@@ -372,19 +403,26 @@ static firn_result read_root(reading *r, json_t *root, firn_error *error)
     FIRN_TRY(read_shot(r, root, error));
     json_t *nodes = json_object_get(root, "nodes");
     go_to(r, "nodes", NULL, NULL, NULL);
+    r->nodes = nodes;
     if (!json_is_object(nodes))
         return refuse(r, error, "nodes", "an object of named nodes");
     const char *name;
     json_t *node;
-    json_object_foreach(nodes, name, node) FIRN_TRY(read_node(r, name, node, error));
     json_object_foreach(nodes, name, node)
-        FIRN_TRY(read_inputs(r, name, json_object_get(node, "inputs"), error));
-    return FIRN_OK;
+        FIRN_TRY(note(r, read_node(r, name, node, error), error));
+    json_object_foreach(nodes, name, node)
+    {
+        if (firn_graph_find(r->graph, name) != NULL)
+            FIRN_TRY(note(r, read_inputs(r, name, json_object_get(node, "inputs"), error), error));
+    }
+    return r->first.code;
 }
 
-firn_result firn_graph_load_memory(const char *text, size_t size, const char *name,
-                                   const char *folder, firn_graph **graph, firn_error *error)
+// The graph of a reading that has its name and text.
+static firn_result read_scene(reading *r, const char *folder, firn_graph **graph, firn_error *error)
 {
+    const char *text = r->text, *name = r->name;
+    size_t size = r->size;
     *graph = NULL;
     json_error_t problem;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
@@ -396,8 +434,10 @@ firn_result firn_graph_load_memory(const char *text, size_t size, const char *na
     if (result == FIRN_OK)
         result = firn_graph_set_folder(made, folder, error);
     if (result == FIRN_OK) {
-        reading r = {.graph = made, .name = name, .text = text, .size = size};
-        result = read_root(&r, root, error);
+        r->graph = made;
+        result = read_root(r, root, error);
+        if (r->first.code != FIRN_OK && error != NULL)
+            *error = r->first;
     }
     json_decref(root);
     if (result != FIRN_OK) {
@@ -406,6 +446,13 @@ firn_result firn_graph_load_memory(const char *text, size_t size, const char *na
     }
     *graph = made;
     return FIRN_OK;
+}
+
+firn_result firn_graph_load_memory(const char *text, size_t size, const char *name,
+                                   const char *folder, firn_graph **graph, firn_error *error)
+{
+    reading r = {.name = name, .text = text, .size = size};
+    return read_scene(&r, folder, graph, error);
 }
 
 /// The folder and the name without its ending; a scene without a name is called like its file.
@@ -418,6 +465,24 @@ static void split_path(const char *path, char *folder, char *stem, size_t size)
     if (slash == path)
         snprintf(folder, size, "/");
     snprintf(stem, size, "%.*s", (int)strcspn(file, "."), file);
+}
+
+firn_result firn_scene_check(const char *path, firn_scene_tell *tell, void *user, firn_error *error)
+{
+    firn_error own;
+    void *text = NULL;
+    size_t size = 0;
+    error = error != NULL ? error : &own;
+    FIRN_TRY(firn_file_read(path, SCENE_LIMIT, &text, &size, error));
+    reading r = {.name = path, .text = text, .size = size, .tell = tell, .user = user};
+    firn_graph *graph = NULL;
+    firn_result result = read_scene(&r, ".", &graph, error);
+    // What is no scene at all has been told to nobody yet.
+    if (result != FIRN_OK && r.first.code == FIRN_OK)
+        tell(error->message, user);
+    firn_graph_destroy(graph);
+    firn_free(text);
+    return result;
 }
 
 firn_result firn_graph_load(const char *path, firn_graph **graph, firn_error *error)

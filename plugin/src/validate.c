@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void forget_problems(firn_graph *graph)
 {
@@ -24,6 +25,18 @@ static firn_result add_problem(firn_graph *graph, const firn_problem *problem, f
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the problems");
     graph->problems[graph->problem_count++] = copy;
     return FIRN_OK;
+}
+
+firn_result firn_graph_problem(firn_graph *graph, firn_level level, firn_result code,
+                               const char *node, firn_error *error, const char *format, ...)
+{
+    char message[FIRN_MESSAGE_SIZE];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    firn_problem problem = {level, code, node, "", message};
+    return add_problem(graph, &problem, error);
 }
 
 static firn_result check_inputs(firn_node *node, firn_error *error)
@@ -46,31 +59,37 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
 {
     const firn_shot *shot = &node->graph->shot;
     char path[FIRN_PATH_SIZE], before[FIRN_PATH_SIZE] = "", first[FIRN_PATH_SIZE] = "";
-    int missing = 0, present = 0;
+    int missing = 0, unreadable = 0, present = 0;
     int last = node->type->node->time_dependent ? shot->last : shot->first;
     for (int frame = shot->first; frame <= last; frame++) {
         if (!firn_node_file(node, node->settings, param, frame, path, sizeof path) ||
             strcmp(path, before) == 0)
             break;
+        // Anything that cannot be read now would end the cook when its frame comes.
         struct stat status;
-        if (stat(path, &status) == 0)
-            present++;
-        else if (missing++ == 0)
+        bool absent = stat(path, &status) != 0;
+        bool shut =
+            !absent && (!S_ISREG(status.st_mode) || status.st_size == 0 || access(path, R_OK) != 0);
+        if ((absent || shut) && missing + unreadable == 0)
             memcpy(first, path, sizeof first);
+        missing += absent;
+        unreadable += shut;
+        present += !absent && !shut;
         memcpy(before, path, sizeof before);
     }
-    if (missing == 0)
+    if (missing + unreadable == 0)
         return FIRN_OK;
     char message[FIRN_MESSAGE_SIZE], more[64] = "";
-    if (missing > 1)
-        snprintf(more, sizeof more, " (and %d more of its frames)", missing - 1);
-    snprintf(message, sizeof message, "%s.%s: there is no file '%.700s'%s", node->name, param->name,
-             first, more);
+    if (missing + unreadable > 1)
+        snprintf(more, sizeof more, " (and %d more of its frames)", missing + unreadable - 1);
+    snprintf(message, sizeof message, "%s.%s: %s '%.700s'%s", node->name, param->name,
+             missing > 0 ? "there is no file" : "nothing can be read from", first, more);
+    firn_result code = missing > 0 ? FIRN_ERR_NOT_FOUND : FIRN_ERR_FORMAT;
     const firn_node_type *type = node->type->node;
     bool bridged =
         present > 0 && type->bridges_gaps != NULL && type->bridges_gaps(node->settings, param);
-    firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR, FIRN_ERR_NOT_FOUND,
-                            node->name, param->name, message};
+    firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR, code, node->name,
+                            param->name, message};
     return add_problem(node->graph, &problem, error);
 }
 
@@ -155,6 +174,7 @@ firn_result firn_graph_validate(firn_graph *graph, const firn_problem **problems
     for (size_t i = 0; i < graph->node_count; i++)
         FIRN_TRY(check_node(graph->nodes[i], error));
     FIRN_TRY(check_uses(graph, error));
+    FIRN_TRY(firn_graph_check_shot(graph, error));
     if (problems != NULL)
         *problems = graph->problems;
     if (count != NULL)

@@ -63,7 +63,8 @@ class Cook(Firn):
         self.assertEqual([e["event"] for e in events if e["event"] != "progress"],
                          ["start", *["frame"] * 5, "done"])
         self.assertGreater(events[1]["particles"], 100)
-        self.firn("cook", self.scene, "--log-json", "--set", "solver.speed_limit=1", code=4)
+        self.firn("cook", self.scene, "--log-json", "--set", "solver.speed_limit=1", "--overwrite",
+                  code=4)
         last = json.loads(self.out.splitlines()[-1])
         self.assertEqual((last["event"], last["exit"]), ("failed", 4))
         self.assertIn("diverged", last["message"])
@@ -198,6 +199,7 @@ class Cook(Firn):
 
     def test_stopped_by_a_signal_a_resume_leaves_the_same_files(self):
         expected = self.cook("cache")
+        shutil.rmtree(self.folder / "cache")
         process = self.start("cook", self.scene, "--base", self.folder / "cache")
         self.wait_for(process, "^frame 2 ")
         process.terminate()
@@ -224,14 +226,14 @@ class Cook(Firn):
 
     def test_an_archive_that_was_to_grow_is_no_part_of_the_cache_until_it_has(self):
         self.cook("cache", "--frames", "1-3")
-        process = self.start("resume", self.scene, "--frames", "1-5000")
+        process = self.start("resume", self.scene, "--set", "last=5000")
         self.wait_for(process, "^frame 6 ")
         process.terminate()
         process.communicate(timeout=30)
         manifest = json.loads((self.folder / "cache/tiny/v1/manifest.json").read_text())
-        there = f"1-{manifest['frames'][-1]['frame']}"
-        found = self.cook("cache", "--resume", "--frames", there)
-        expected = self.cook("whole", "--frames", there)
+        there = f"last={manifest['frames'][-1]['frame']}"
+        found = self.cook("cache", "--resume", "--set", there)
+        expected = self.cook("whole", "--set", there)
         self.assertEqual(found["archive_v1.abc"], expected["archive_v1.abc"])
 
     def test_an_input_that_was_mended_before_the_first_frame_is_no_other_cache(self):
@@ -248,12 +250,17 @@ class Cook(Firn):
         expected = self.cook("cache")
         manifest = self.folder / "cache/tiny/v1/manifest.json"
         manifest.write_bytes(manifest.read_bytes()[:200])
-        self.assertIn("5 frames written", self.firn("resume", self.scene))
+        before = files_of(manifest.parent)
+        for command in ("cook", "resume"):
+            self.firn(command, self.scene, code=10)
+            self.assertRegex(self.err, r"manifest\.json.*overwrite cooks every frame again")
+        self.assertEqual(files_of(manifest.parent), before)
+        self.assertIn("5 frames written", self.firn("resume", self.scene, "--overwrite"))
         self.assertRegex(self.err, r"warning: .*manifest\.json.*every frame is cooked again")
         self.assert_same_files(files_of(manifest.parent), expected, "cooked again")
 
     def test_usr1_writes_a_checkpoint_and_goes_on(self):
-        process = self.start("cook", self.scene, "--frames", "1-5000",
+        process = self.start("cook", self.scene, "--set", "last=5000",
                              "--set", "solver.checkpoint_frames=0")
         self.wait_for(process, "^frame 2 ")
         folder = self.folder / "cache/tiny/v1/checkpoints"
@@ -309,13 +316,13 @@ class Wedge(Firn):
         self.assertEqual(self.statuses(), {"5": "waiting", "6": "failed", "7": "waiting"})
         self.firn(*vary, "--only", "2", "--quiet")
         self.assertEqual(self.statuses(), {"5": "waiting", "6": "failed", "7": "done"})
-        process = self.start("wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--frames",
-                             "1-5000", "--only", "0")
+        process = self.start("wedge", self.scene, "--vary", "snow.hardening=5,6,7", "--set",
+                             "last=5000", "--only", "0")
         self.wait_for(process, "^frame 1 ")
         process.kill()
         process.wait()
         self.assertEqual(self.statuses(), {"5": "cooking", "6": "failed", "7": "done"})
-        self.firn(*vary, "--quiet")
+        self.firn(*vary, "--quiet", "--overwrite")
         self.assertEqual(set(self.statuses().values()), {"done"})
 
     def test_a_scene_may_list_what_is_varied(self):

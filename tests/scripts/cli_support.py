@@ -98,6 +98,9 @@ class Firn(unittest.TestCase):
         self.fail(f"no line with {pattern}: {process.stderr.read()}")
 
     def cook(self, base, *words, code=0):
+        """Cooks into a folder, over what is there, and returns the files."""
+        if "--resume" not in words:
+            words += ("--overwrite",)
         self.firn("cook", self.scene, "--base", self.folder / base, "--quiet", *words, code=code)
         return files_of(self.folder / base / "tiny" / "v1")
 

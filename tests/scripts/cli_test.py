@@ -134,7 +134,9 @@ class ExitCodes(Firn):
             ("preset is 'ice'", ["wedge", self.scene, "--vary", "snow.preset=wet,ice"]),
             ("no setting 'frames'; set first and last",
              ["cook", self.scene, "--set", "frames=1-3"]),
-            ("frame 0 is before the first frame", ["cook", self.scene, "--frames", "0-2"]),
+            ("--frames 0-2: the shot has frames 1 to 5", ["cook", self.scene, "--frames", "0-2"]),
+            ("--frames 4-9: the shot has frames 1 to 5", ["wedge", self.scene, "--vary",
+                                                          "snow.hardening=5,6", "--frames", "4-9"]),
         ):
             self.firn(*words, code=2, env={"FIRN_SCENES": str(self.folder)})
             self.assertRegex(self.err, pattern)
@@ -213,7 +215,8 @@ class ExitCodes(Firn):
     def test_stale_cache(self):
         self.cook("cache")
         self.assertIn("cache: complete", self.firn("check", self.scene))
-        self.refused(8, "other settings", "resume", self.scene, "--set", "solver.cell_size=0.04")
+        self.refused(8, "other settings: solver.cell_size = 0.05, not 0.04;", "resume", self.scene,
+                     "--set", "solver.cell_size=0.04")
         self.assertIn("cache: stale",
                       self.firn("check", self.scene, "--set", "solver.cell_size=0.04"))
         self.firn("resume", self.scene, "--threads", "2", "--max-memory", "1000")
@@ -235,13 +238,13 @@ class ExitCodes(Firn):
         self.assertEqual(state(), "stale", "changed, with the same size and time")
 
     def test_locked_by_another_writer(self):
-        first = self.start("cook", self.scene, "--frames", "1-5000")
+        first = self.start("cook", self.scene, "--set", "last=5000")
         self.wait_for(first, "^frame 1 ")
         self.refused(9, rf"\b{first.pid}\b", "cook", self.scene)
         self.refused(9, rf"\b{first.pid}\b", "resume", self.scene)
         first.kill()
         first.wait()
-        self.firn("cook", self.scene, "--quiet")
+        self.firn("resume", self.scene, "--quiet")
 
     def test_disk_full(self):
         full = self.folder / "full"
@@ -265,7 +268,7 @@ class ExitCodes(Firn):
     def test_signals(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             base = self.folder / str(code)
-            process = self.start("cook", self.scene, "--frames", "1-5000", "--base", base,
+            process = self.start("cook", self.scene, "--set", "last=5000", "--base", base,
                                  "--set", "solver.checkpoint_frames=0")
             self.wait_for(process, "^frame 2 ")
             process.send_signal(number)
@@ -309,7 +312,7 @@ class Collider(Firn):
         self.firn("cook", self.scene, *files, "--set", "last=3", code=5)
         self.assertIn("wall.0002.vdb", self.err)
         (self.folder / "wall.0002.vdb").write_bytes(b"damaged")
-        self.firn("cook", self.scene, *files, "--set", "last=3", code=10)
+        self.firn("cook", self.scene, *files, "--set", "last=3", "--overwrite", code=10)
         self.assertRegex(self.err, r"ground, frame 1: .*wall\.0002\.vdb")
 
     def test_what_is_no_mesh_is_refused(self):

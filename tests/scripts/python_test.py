@@ -53,6 +53,11 @@ class Case(unittest.TestCase):
         graph = firn.Graph.loads(SCENE, folder=self.folder)
         return graph
 
+    def failure(self, function, *arguments, **named):
+        with self.assertRaises(firn.FirnError) as caught:
+            function(*arguments, **named)
+        return caught.exception
+
 
 class Graphs(Case):
     def test_built_by_calls_equals_loaded(self):
@@ -129,11 +134,6 @@ class Graphs(Case):
 
 
 class Errors(Case):
-    def failure(self, function, *arguments, **named):
-        with self.assertRaises(firn.FirnError) as caught:
-            function(*arguments, **named)
-        return caught.exception
-
     def test_name_node_and_parameter(self):
         ball = self.scene().node("ball")
         error = self.failure(ball.set, "radios", 1)
@@ -244,6 +244,13 @@ class Baking(Case):
         self.assertEqual(cache.damaged(), [])
         graph.node("ball")["radius"] = 0.12
         self.assertEqual(graph.cache_state, "stale")
+        self.assertEqual(self.failure(graph.bake).code, "exists")
+        self.assertEqual(self.failure(lambda: graph.bake(resume=True)).code, "stale")
+        with self.assertRaises(firn.FirnError):
+            graph.bake(overwrite=True,
+                       on_progress=lambda report: firn.STOP if report.frame == 3 else None)
+        self.assertEqual((graph.cache_state, sorted(graph.cache.frames),
+                          sorted(graph.cache.other_frames)), ("partial", [1, 2], [3, 4]))
 
     def test_damage_is_found_and_mended(self):
         graph = self.scene()
@@ -274,6 +281,9 @@ class Baking(Case):
         whole = self.files(graph.cache_folder)
         graph.save(self.folder / "drop.firn")
         bake = firn.BakeProcess(self.folder / "drop.firn")
+        self.assertEqual(bake.wait(120), 11)
+        self.assertIn("has a cache already", bake.failure)
+        bake = firn.BakeProcess(self.folder / "drop.firn", overwrite=True)
         self.assertEqual(bake.wait(120), 0)
         self.assertEqual((bake.frames_done, bake.failure), ([1, 2, 3, 4], ""))
         self.assertEqual(self.files(graph.cache_folder), whole)

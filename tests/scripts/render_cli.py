@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pyopenvdb
@@ -30,7 +31,7 @@ def expect(code, *arguments, word="", **settings):
     return done
 
 
-def write_ball(path, bad=False, **metadata):
+def write_ball(path, bad=False, shift=0, **metadata):
     grid = pyopenvdb.FloatGrid(0.0)
     grid.name = "density"
     grid.transform = pyopenvdb.createLinearTransform(0.02)
@@ -39,7 +40,7 @@ def write_ball(path, bad=False, **metadata):
         for y in range(-6, 7):
             for z in range(-6, 7):
                 if x * x + y * y + z * z < 36:
-                    voxels.setValueOn((x, y, z), 0.8)
+                    voxels.setValueOn((x + shift, y, z), 0.8)
     if bad:
         voxels.setValueOn((0, 0, 0), float("nan"))
     pyopenvdb.write(str(path), grids=[grid], metadata=metadata)
@@ -111,12 +112,75 @@ def bad_input_has_a_code_and_a_sentence(volume):
     expect(5, "render", volume, "--sky", "image", "--sky-file", "no.exr", *FEW, word="no.exr")
 
 
+def setup_of(*arguments):
+    expect(0, "render", *arguments, "--dump-setup", "s.json", "--quiet")
+    return json.loads(Path("s.json").read_text())
+
+
+def a_frame_does_not_depend_on_what_it_is_rendered_with(volume):
+    write_ball("go.0001.vdb")
+    for frame in range(2, 6):
+        write_ball(f"go.{frame:04d}.vdb", shift=10 * frame)
+    whole = setup_of("go.$F4.vdb", "--frames", "1-5")["camera"]
+    for frames in ("1", "3", "5", "2-4", "1-5x2"):
+        assert setup_of("go.$F4.vdb", "--frames", frames)["camera"] == whole, frames
+    expect(0, "render", "go.$F4.vdb", "--frames", "1-5", *FEW, "-o", "all.$F4.exr", "--quiet")
+    for frames in ("1-2", "3", "4-5"):
+        expect(0, "render", "go.$F4.vdb", "--frames", frames, *FEW, "-o", "part.$F4.exr", "--quiet")
+    for frame in range(1, 6):
+        assert Path(f"all.{frame:04d}.exr").read_bytes() == \
+            Path(f"part.{frame:04d}.exr").read_bytes(), frame
+
+
+def work_is_refused_before_it_begins(volume):
+    begun = time.monotonic()
+    expect(3, "render", volume, "--size", "30000x30000", "--max-memory", "900", word="limit is 900")
+    expect(3, "render", volume, "--size", "16000x16000", "--max-memory", "1000", word="needs")
+    slow = ["--size", "3000x3000", "--samples", "4096"]
+    done = run("render", volume, *slow, "-o", "no/such/folder/a.png")
+    assert done.returncode in (1, 5) and "no/such/folder" in done.stderr, done
+    assert time.monotonic() - begun < 10
+
+
+def limits_and_signals_act_within_a_second(volume):
+    slow = ["--size", "1200x900", "--samples", "4096", "--threads", "1"]
+    begun = time.monotonic()
+    expect(0, "render", volume, *slow, "--time-limit", "1", "-o", "t.png")
+    assert time.monotonic() - begun < 6, time.monotonic() - begun
+    with subprocess.Popen([FIRN, "render", volume, *slow, "-o", "s.png"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        time.sleep(1.0)
+        asked = time.monotonic()
+        process.terminate()
+        process.communicate(timeout=60)
+        assert process.returncode == 143, process.returncode
+        assert time.monotonic() - asked < 3, time.monotonic() - asked
+    assert not Path("s.png").exists()
+
+
+def options_without_effect_are_told(volume):
+    done = expect(0, "render", volume, *FEW, "--position", "0 0 1", "--sky-file", "x.exr", "--half",
+                  "false", "--azimuth", "10", "--shutter", "1", "-o", "i.png")
+    for row in ("position has no effect: it counts when camera==placed", "sky_file has no effect",
+                "half has no effect", "shutter has no effect"):
+        assert row in done.stderr, (row, done.stderr)
+    assert "azimuth" not in done.stderr
+    done = expect(0, "render", volume, *FEW, "--exposure", "1", "-o", "i.exr")
+    assert "exposure has no effect" in done.stderr
+    data = Path("i.exr").read_bytes()
+    for word in (b"software", b"firn_samples", b"firn_camera"):
+        assert word in data[:4096], word
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         write_ball("ball.vdb")
         for test in (pictures_are_written, numbers_come_from_table_then_file_then_command_line,
-                     sheets_and_films_take_many_frames, bad_input_has_a_code_and_a_sentence):
+                     sheets_and_films_take_many_frames, bad_input_has_a_code_and_a_sentence,
+                     a_frame_does_not_depend_on_what_it_is_rendered_with,
+                     work_is_refused_before_it_begins, limits_and_signals_act_within_a_second,
+                     options_without_effect_are_told):
             test("ball.vdb")
             print("ok", test.__name__)
 

@@ -177,9 +177,9 @@ class Report(cli_support.Firn):
         self.assertIn("incomplete", page.text())
         self.assertIn("3 of 5 frames", page.text())
         self.assertTrue(page.all("rect", class_="wait"))
-        process = self.start("cook", self.scene, "--frames", "1-5000", "--set",
+        process = self.start("resume", self.scene, "--set", "last=5000", "--set",
                              "solver.checkpoint_frames=0")
-        self.wait_for(process, "^frame 2 ")
+        self.wait_for(process, "^frame 4 ")
         page = self.report(folder)
         self.assertIn("being written", page.text())
         self.assertIn(str(process.pid), page.text())

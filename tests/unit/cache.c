@@ -61,6 +61,7 @@ static firn_result bake(firn_graph *graph, bool resume, firn_error *error)
 {
     firn_bake_def def = firn_bake_def_default();
     def.resume = resume;
+    def.overwrite = !resume;
     return firn_graph_bake(graph, &def, error);
 }
 

@@ -385,17 +385,25 @@ static firn_result fill_jet(firn_sim *sim, firn_error *error)
     return firn_sim_add_source(sim, &grains, NULL, error);
 }
 
-// Between two calls a grain is put far away from its block, and another out of the world.
+// Between two calls some grains are put far away, all in one cell, and some out of the world.
 static firn_result carry_off(firn_sim *sim, int call, firn_error *error)
 {
     (void)error;
     const uint32_t *id = (const uint32_t *)firn_channel_of(&sim->particles, FIRN_ID);
-    for (size_t p = 0; call > 0 && p < sim->order.sorted_count; p++) {
-        if (id[p] % 97 == 3)
-            firn_channel_of(&sim->particles, FIRN_U)[p] += id[p] % 2 ? 21.0f : -17.0f;
-        if (id[p] % 211 == 5)
-            firn_channel_of(&sim->particles, FIRN_U + 1)[p] += 1e6f;
-    }
+    const firn_block *blocks = firn_grid_blocks(&sim->grid);
+    float *u[3];
+    for (int axis = 0; axis < 3; axis++)
+        u[axis] = firn_channel_of(&sim->particles, FIRN_U + axis);
+    for (size_t b = 0; call > 0 && b < sim->grid.block_count; b++)
+        for (size_t p = blocks[b].begin; p < blocks[b].end; p++) {
+            if (id[p] % 211 == 5)
+                u[1][p] += 1e6f;
+            if (id[p] % 31 != 3)
+                continue;
+            u[0][p] = 4.0f * (float)(2 - blocks[b].coord.x) + 0.5f;
+            u[1][p] = 4.0f * (float)(8 - blocks[b].coord.y) + 1.5f;
+            u[2][p] = 4.0f * (float)(0 - blocks[b].coord.z) + 2.5f;
+        }
     return FIRN_OK;
 }
 

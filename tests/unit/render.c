@@ -134,7 +134,8 @@ static void write_sky(const char *path, firn_vec3 low, firn_vec3 high)
     const firn_exr_channel channels[] = {
         {"R", rgb, 3, true}, {"G", rgb + 1, 3, true}, {"B", rgb + 2, 3, true}};
     firn_error error = {0};
-    if (firn_exr_write(path, W, H, channels, 3, &error) != FIRN_OK)
+    const firn_exr_picture picture = {W, H, channels, 3, NULL, 0};
+    if (firn_exr_write(path, &picture, &error) != FIRN_OK)
         fail_msg("%s", error.message);
 }
 

@@ -52,6 +52,7 @@ typedef enum firn_result {
     FIRN_ERR_CANCELLED = 10,  // the host asked to stop
     FIRN_ERR_TIMEOUT = 11,    // a helper process did not answer in time
     FIRN_ERR_LOCKED = 12,     // another process is writing there
+    FIRN_ERR_EXISTS = 13,     // something is there that would be lost
 } firn_result;
 
 enum { FIRN_MESSAGE_SIZE = 1000 };

@@ -109,6 +109,7 @@ const char *firn_result_name(firn_result result)
         [FIRN_ERR_CANCELLED] = "cancelled",
         [FIRN_ERR_TIMEOUT] = "timed out",
         [FIRN_ERR_LOCKED] = "locked by another process",
+        [FIRN_ERR_EXISTS] = "exists already",
     };
     return (size_t)result < FIRN_COUNT(names) ? names[result] : "unknown result";
 }

@@ -19,7 +19,8 @@ def current(folder, scene_hash):
 def start(store, resume=False, first=None, last=None):
     """Cooks a scene that has been written; a run of the same folder is ended first."""
     stop(store.folder)
-    run = firn.BakeProcess(store.scene, first=first, last=last, resume=resume)
+    run = firn.BakeProcess(store.scene, first=first, last=last, resume=resume,
+                           overwrite=not resume)
     running[store.folder] = run, store.hash()
     return run
 

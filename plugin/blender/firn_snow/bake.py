@@ -115,7 +115,9 @@ class Job:
         path = os.path.join(self.folder, "inputs", "scene.firn")
         export.write_scene(tree, scene, path)
         first = self.first if self.last is not None else None
-        self.process = firn.BakeProcess(path, first, self.last, self.resume, tree.threads)
+        # Who presses Bake over a bake that is there wants it anew.
+        self.process = firn.BakeProcess(path, first, self.last, self.resume, tree.threads,
+                                        overwrite=not self.resume)
         self.say("Starting", 0.0)
 
     def show_progress(self):

@@ -20,7 +20,9 @@ typedef struct firn_bake_def {
     bool whole;      // all frames of the graph; else the range below
     int first, last; // frames to write
     int step;        // writes every step-th frame only; all are simulated
-    bool resume;     // continue what an earlier run left; false: begin again
+    bool resume;     // keep what is there, whole and cooked from the same settings
+    bool overwrite;  // replace what is there, frame by frame; false: refuse to
+    bool break_lock; // take the lock of a process of another host that is gone
 } firn_bake_def;
 
 FIRN_API void firn_bake_def_reset(firn_bake_def *def, size_t size);
@@ -33,8 +35,14 @@ static inline firn_bake_def firn_bake_def_default(void)
 }
 
 /// Cooks every node that writes files, frame after frame. FIRN_ERR_LOCKED when another process
-/// writes the same cache. With resume, files that are there and whole are kept, and the rest comes
-/// out as if nothing had happened, bit for bit; a cache of other settings is FIRN_ERR_STALE.
+/// writes the same cache.
+///
+/// Nothing is lost by accident: a bake that would replace files is FIRN_ERR_EXISTS and says what is
+/// there. With resume, files that are there and whole are kept, and the rest comes out as if
+/// nothing had happened, bit for bit; a cache of other settings is FIRN_ERR_STALE. With overwrite,
+/// a file is replaced when its frame is done and not before, so that a bake that fails or is
+/// stopped leaves all that it did not come to. With both, what fits the settings is kept and only
+/// the rest replaced.
 FIRN_API firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def,
                                      firn_error *error);
 
@@ -56,7 +64,8 @@ FIRN_API const char *firn_cache_state_name(firn_cache_state state);
 FIRN_API firn_result firn_graph_cache_state(firn_graph *graph, firn_cache_state *state,
                                             firn_error *error);
 
-/// Who writes the cache in a folder now, "host process"; "" when nobody does.
+/// Who writes the cache in a folder now, "process 4711 on host since ..., last heard of 3 s ago";
+/// "" when nobody does. A process shows a sign of life every few seconds.
 FIRN_API void firn_cache_writer(const char *folder, char *owner, size_t size);
 
 // --- The manifest --------------------------------------------------------------------------------
@@ -66,6 +75,9 @@ typedef struct firn_cache_file {
     const char *node;  // that wrote it
     uint64_t size;     // bytes
     uint64_t checksum; // firn_hash64 over pieces of 1 MiB, each seeded with the one before
+    uint64_t hash;     // of that node and all before it; 0: an earlier Firn did not tell
+    int first, last;   // frames of a file of many
+    int step;          // from one of them to the next; 0: a file of one frame
 } firn_cache_file;
 
 typedef struct firn_cache_frame {
@@ -74,6 +86,7 @@ typedef struct firn_cache_frame {
     const firn_cache_file *files;
     size_t stat_count;
     const firn_stat *stats; // particles, substeps, seconds, energies, ...
+    uint64_t hash;          // of the graph; another than the manifest's: not yet replaced
 } firn_cache_frame;
 
 typedef struct firn_manifest firn_manifest;
@@ -87,6 +100,7 @@ typedef struct firn_manifest_view {
     const firn_cache_frame *frames; // in order
     size_t file_count;              // of files for all frames, such as an Alembic archive
     const firn_cache_file *files;
+    uint64_t simulation; // hash of what the checkpoints belong to; 0: an earlier Firn, or none
 } firn_manifest_view;
 
 /// Reads <folder>/manifest.json. FIRN_ERR_NOT_FOUND when there is none.

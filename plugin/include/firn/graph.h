@@ -190,6 +190,12 @@ FIRN_API firn_result firn_graph_set_folder(firn_graph *graph, const char *folder
 
 // --- Validation ----------------------------------------------------------------------------------
 
+/// Reads a scene to its end and tells every mistake in it, each with file and line. FIRN_OK when it
+/// can be loaded; the first mistake otherwise.
+typedef void firn_scene_tell(const char *message, void *user);
+FIRN_API firn_result firn_scene_check(const char *path, firn_scene_tell *tell, void *user,
+                                      firn_error *error);
+
 /// One thing that is wrong; node and param are "" where they do not apply.
 typedef struct firn_problem {
     firn_level level;

@@ -40,6 +40,13 @@ typedef struct firn_node_input {
     const char *help;
 } firn_node_input;
 
+/// A file that a node writes, as firn_cook_output_path names it.
+typedef struct firn_node_output {
+    const char *name; // first part of it; "": the name of the graph
+    const char *extension;
+    bool every_frame; // one for each frame, else one for all
+} firn_node_output;
+
 typedef struct firn_cook firn_cook;
 
 /// Members are appended, never reordered; size says which exist.
@@ -96,6 +103,9 @@ typedef struct firn_node_type {
     firn_result (*begin)(firn_cook *cook, int *frames, firn_error *error);
     firn_result (*finish)(firn_cook *cook, firn_error *error);
 
+    /// Nodes that write: the files that these settings make, by index; false past the last.
+    bool (*writes)(const void *settings, size_t index, firn_node_output *file);
+
     /// True when the node does without some of the numbered files of a parameter; then only a
     /// sequence of which there is none is an error. NULL: it needs them all.
     bool (*bridges_gaps)(const void *settings, const firn_param *param);
@@ -116,7 +126,7 @@ struct firn_cook {
     int bake_first;       // first frame that is written, and the distance to the next
     int bake_step;
     bool resume;         // what an earlier run left in a file of all frames is kept
-    const char *version; // "firn 0.1.0 3f2a...": program and graph hash, for files
+    const char *version; // "firn 0.1.0 3f2a...": program and the node's hash, for files
     void *owner;         // the graph's
 };
 

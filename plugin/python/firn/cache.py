@@ -63,6 +63,7 @@ class Cache:
         self.name = self.program = ""
         self.hash = self.fps = 0
         self.frames = {}  # number: CacheFrame
+        self.other_frames = {}  # the same, of other settings: not replaced yet
         self.files = []   # of all frames, such as an Alembic archive
         manifest = c_void_p()
         try:
@@ -74,8 +75,9 @@ class Cache:
         view = capi.load().firn_manifest_look(manifest)
         self.name, self.program = string(view.name), string(view.program)
         self.hash, self.fps = view.hash, view.fps
-        for i in range(view.frame_count):
-            self.frames[view.frames[i].frame] = CacheFrame(self.folder, view.frames[i])
+        for row in view.frames[:view.frame_count]:
+            frames = self.frames if row.hash == view.hash else self.other_frames
+            frames[row.frame] = CacheFrame(self.folder, row)
         self.files = [CacheFile(self.folder, view.files[i]) for i in range(view.file_count)]
         capi.load().firn_manifest_destroy(manifest)
 

@@ -88,23 +88,26 @@ class Data(Structure):
 
 class BakeDef(Structure):
     _fields_ = [("cookie", c_uint32), ("whole", c_bool), ("first", c_int), ("last", c_int),
-                ("step", c_int), ("resume", c_bool)]
+                ("step", c_int), ("resume", c_bool), ("overwrite", c_bool),
+                ("break_lock", c_bool)]
 
 
 class CacheFileRow(Structure):
     _fields_ = [("name", c_char_p), ("node", c_char_p), ("size", c_uint64),
-                ("checksum", c_uint64)]
+                ("checksum", c_uint64), ("hash", c_uint64), ("first", c_int), ("last", c_int),
+                ("step", c_int)]
 
 
 class CacheFrameRow(Structure):
     _fields_ = [("frame", c_int), ("file_count", c_size_t), ("files", POINTER(CacheFileRow)),
-                ("stat_count", c_size_t), ("stats", POINTER(Stat))]
+                ("stat_count", c_size_t), ("stats", POINTER(Stat)), ("hash", c_uint64)]
 
 
 class ManifestView(Structure):
     _fields_ = [("name", c_char_p), ("program", c_char_p), ("hash", c_uint64), ("fps", c_float),
                 ("frame_count", c_size_t), ("frames", POINTER(CacheFrameRow)),
-                ("file_count", c_size_t), ("files", POINTER(CacheFileRow))]
+                ("file_count", c_size_t), ("files", POINTER(CacheFileRow)),
+                ("simulation", c_uint64)]
 
 
 class AbcWriterDef(Structure):

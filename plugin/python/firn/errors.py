@@ -2,7 +2,7 @@
 
 # firn_result of base.h; the numbers never change their meaning.
 NAMES = ["ok", "argument", "stale", "memory", "not_found", "io", "disk_full", "format",
-         "unsupported", "diverged", "cancelled", "timeout", "locked"]
+         "unsupported", "diverged", "cancelled", "timeout", "locked", "exists"]
 CODES = {name: code for code, name in enumerate(NAMES)}
 
 

@@ -315,9 +315,12 @@ class Graph:
             listener.run("firn_graph_cook", text(name), int(frame), byref(data))
         return Output(data.contents, self)
 
-    def bake(self, first=None, last=None, step=1, resume=False, on_progress=None, on_log=None,
-             on_frame=None):
+    def bake(self, first=None, last=None, step=1, resume=False, overwrite=False, on_progress=None,
+             on_log=None, on_frame=None):
         """Writes the cache. It runs until done and lets other Python threads run.
+
+        Files that are there are not replaced (FirnError "exists") unless overwrite says so, and
+        then each when the new one is done; resume keeps those that are whole and of these settings.
 
         on_progress(Progress) may return STOP (a checkpoint is written and FirnError "cancelled"
         raised) or CHECKPOINT; on_log(level, node, message); on_frame(frame, skipped, stats). They
@@ -329,6 +332,7 @@ class Graph:
         settings.first = int(self.shot["first"] if first is None else first)
         settings.last = int(self.shot["last"] if last is None else last)
         settings.step, settings.resume = int(step), bool(resume)
+        settings.overwrite = bool(overwrite)
         with _Listener(self, on_progress, on_log, on_frame) as listener:
             listener.run("firn_graph_bake", byref(settings))
 

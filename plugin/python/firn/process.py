@@ -24,7 +24,8 @@ class BakeProcess:
             show(bake.frame, bake.fraction, bake.seconds_left)
     """
 
-    def __init__(self, scene, first=None, last=None, resume=False, threads=0):
+    def __init__(self, scene, first=None, last=None, resume=False, threads=0,
+                 overwrite=False):
         self.frame = None         # in progress
         self.fraction = 0.0       # of all frames, 0 to 1
         self.seconds_left = None  # None: too early to tell
@@ -42,6 +43,8 @@ class BakeProcess:
             command += ["--frames", f"{first}-{last}"]
         if resume:
             command.append("--resume")
+        if overwrite:
+            command.append("--overwrite")
         if threads > 0:
             command += ["--threads", str(threads)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL,

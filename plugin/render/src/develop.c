@@ -4,6 +4,7 @@
 #include "firn/png.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 // Light to the signal of a screen, IEC 61966-2-1.
@@ -52,8 +53,25 @@ static firn_result write_exr(const firn_render *render, const char *path, firn_e
         {"B", render->rgb + 2, 3, half}, {"A", render->alpha, 1, half},
         {"Z", render->depth, 1, false},  {"variance", render->variance, 1, false},
     };
-    return firn_exr_write(path, render->def.width, render->def.height, channels,
-                          (int)FIRN_COUNT(channels), error);
+    const firn_render_setup *setup = &render->setup;
+    char camera[200];
+    snprintf(camera, sizeof camera, "from %g %g %g to %g %g %g", (double)setup->position.x,
+             (double)setup->position.y, (double)setup->position.z, (double)setup->target.x,
+             (double)setup->target.y, (double)setup->target.z);
+    // Nothing that tells one run from another: equal pictures are equal files.
+    const firn_exr_fact facts[] = {
+        {"software", "firn " FIRN_VERSION, 0.0f},
+        {"firn_camera", camera, 0.0f},
+        {"firn_field_of_view", NULL, setup->field_of_view},
+        {"firn_frame", NULL, (float)render->frame},
+        {"firn_samples", NULL, (float)render->samples},
+        {"firn_noise", NULL, isfinite(render->noise) ? (float)render->noise : -1.0f},
+        {"firn_seed", NULL, (float)render->def.seed},
+    };
+    const firn_exr_picture picture = {
+        render->def.width,     render->def.height, channels, (int)FIRN_COUNT(channels), facts,
+        (int)FIRN_COUNT(facts)};
+    return firn_exr_write(path, &picture, error);
 }
 
 static const struct {

@@ -55,6 +55,7 @@ typedef struct writer {
     int width, height;
     const firn_exr_channel *channels;
     int count;
+    const firn_exr_picture *picture;
     unsigned char *rows[CHANNEL_MAX]; // values of a chunk as the file has them
 } writer;
 
@@ -116,6 +117,12 @@ static exr_result_t write_header(writer *w)
         code = exr_add_channel(w->context, w->part, w->channels[c].name,
                                w->channels[c].half ? EXR_PIXEL_HALF : EXR_PIXEL_FLOAT,
                                EXR_PERCEPTUALLY_LOGARITHMIC, 1, 1);
+    for (int i = 0; i < w->picture->fact_count && code == EXR_ERR_SUCCESS; i++) {
+        const firn_exr_fact *fact = &w->picture->facts[i];
+        code = fact->text != NULL
+                   ? exr_attr_set_string(w->context, w->part, fact->name, fact->text)
+                   : exr_attr_set_float(w->context, w->part, fact->name, fact->number);
+    }
     return code == EXR_ERR_SUCCESS ? exr_write_header(w->context) : code;
 }
 
@@ -138,16 +145,19 @@ static exr_result_t write_all(writer *w)
     return code;
 }
 
-firn_result firn_exr_write(const char *path, int width, int height,
-                           const firn_exr_channel *channels, int count, firn_error *error)
+firn_result firn_exr_write(const char *path, const firn_exr_picture *picture, firn_error *error)
 {
-    FIRN_ASSERT(count <= CHANNEL_MAX);
+    FIRN_ASSERT(picture->channel_count <= CHANNEL_MAX);
     firn_file_writer *file = NULL;
     FIRN_TRY(firn_file_create(path, &file, error));
     exr_context_initializer_t settings = start();
     settings.user_data = file;
     settings.write_fn = put;
-    writer w = {.width = width, .height = height, .channels = channels, .count = count};
+    writer w = {.width = picture->width,
+                .height = picture->height,
+                .channels = picture->channels,
+                .count = picture->channel_count,
+                .picture = picture};
     exr_result_t code = exr_start_write(&w.context, path, EXR_WRITE_FILE_DIRECTLY, &settings);
     if (code == EXR_ERR_SUCCESS) {
         code = write_all(&w);

@@ -73,16 +73,25 @@ static void describe_world(firn_render *render)
     world->roulette = def->roulette;
 }
 
+static int tiles_across(const firn_render_def *def) { return (def->width + TILE - 1) / TILE; }
+
+static int tile_count(const firn_render_def *def)
+{
+    return tiles_across(def) * ((def->height + TILE - 1) / TILE);
+}
+
 static firn_result make_pixels(firn_render *render, firn_error *error)
 {
     size_t count = (size_t)render->def.width * (size_t)render->def.height;
+    render->tile_samples =
+        firn_alloc_zero((size_t)tile_count(&render->def) * sizeof *render->tile_samples);
     render->pixels = firn_alloc_zero(count * sizeof *render->pixels);
     render->rgb = firn_alloc_zero(3 * count * sizeof *render->rgb);
     render->alpha = firn_alloc_zero(count * sizeof *render->alpha);
     render->depth = firn_alloc_zero(count * sizeof *render->depth);
     render->variance = firn_alloc_zero(count * sizeof *render->variance);
-    bool fine = render->pixels != NULL && render->rgb != NULL && render->alpha != NULL &&
-                render->depth != NULL && render->variance != NULL;
+    bool fine = render->tile_samples != NULL && render->pixels != NULL && render->rgb != NULL &&
+                render->alpha != NULL && render->depth != NULL && render->variance != NULL;
     return fine ? FIRN_OK
                 : firn_fail(error, FIRN_ERR_MEMORY,
                             "out of memory: cannot hold a picture of %d x %d pixels",
@@ -115,6 +124,7 @@ firn_result firn_render_create(const firn_render_def *def, const firn_render_sce
     if (made == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot start a picture");
     made->def = *def;
+    made->frame = scene->frame;
     made->noise = INFINITY;
     firn_result result = build(made, scene, error);
     if (result != FIRN_OK)
@@ -131,6 +141,7 @@ void firn_render_destroy(firn_render *render)
     firn_density_grid_free(&render->grid);
     firn_solids_free(&render->solids);
     firn_light_free(&render->light);
+    firn_free(render->tile_samples);
     firn_free(render->pixels);
     firn_free(render->rgb);
     firn_free(render->alpha);
@@ -190,14 +201,16 @@ static void add_sample(firn_render *render, firn_tracker *tracker, int x, int y,
     }
 }
 
-static void add_tile(firn_render *render, firn_tracker *tracker, int tile, int count)
+// Brings the pixels of a tile to a number of samples.
+static void fill_tile(firn_render *render, firn_tracker *tracker, int tile, int samples)
 {
-    int across = (render->def.width + TILE - 1) / TILE;
+    int across = tiles_across(&render->def);
     int left = tile % across * TILE, top = tile / across * TILE;
     for (int y = top; y < top + TILE && y < render->def.height; y++)
         for (int x = left; x < left + TILE && x < render->def.width; x++)
-            for (int sample = 0; sample < count; sample++)
-                add_sample(render, tracker, x, y, render->samples + sample);
+            for (int sample = render->tile_samples[tile]; sample < samples; sample++)
+                add_sample(render, tracker, x, y, sample);
+    render->tile_samples[tile] = samples;
 }
 
 // Threads that a setting means: as many as OpenMP would use for 0.
@@ -211,22 +224,38 @@ static int thread_count(int wanted)
     return count;
 }
 
-// Threads take a tracker each; which one has no influence on the picture.
-static void add_samples(firn_render *render, firn_tracker *trackers, int count, int threads)
+/// A run, which looks up from its work several times a second.
+typedef struct run {
+    firn_render *render;
+    firn_tracker *trackers;
+    int threads;
+    double begun; // s
+    double pace;  // s for a sample of every pixel; 0: not known yet
+    firn_render_progress *progress;
+    void *user;
+    bool stopped; // by progress
+} run;
+
+// Brings tiles to a number of samples until it is time to look up; how many are left. Threads take
+// a tracker each; neither that nor the clock has an influence on the picture.
+static int fill_tiles(const run *r, int samples)
 {
-    int across = (render->def.width + TILE - 1) / TILE;
-    int tiles = across * ((render->def.height + TILE - 1) / TILE);
-    int taken = 0;
-#pragma omp parallel num_threads(threads)
+    firn_render *render = r->render;
+    int tiles = tile_count(&render->def), taken = 0, left = 0;
+    double until = firn_seconds() + PASS_SECONDS;
+#pragma omp parallel num_threads(r->threads)
     {
         int own;
 #pragma omp atomic capture
         own = taken++;
 #pragma omp for schedule(dynamic)
         for (int tile = 0; tile < tiles; tile++)
-            add_tile(render, &trackers[own], tile, count);
+            if (render->tile_samples[tile] < samples && firn_seconds() < until)
+                fill_tile(render, &r->trackers[own], tile, samples);
     }
-    render->samples += count;
+    for (int tile = 0; tile < tiles; tile++)
+        left += render->tile_samples[tile] < samples;
+    return left;
 }
 
 // --- The picture ---------------------------------------------------------------------------------
@@ -239,6 +268,14 @@ static double variance_of(const firn_pixel *pixel, int samples)
     double mean = pixel->luminance / samples;
     double spread = pixel->square / samples - mean * mean;
     return spread > 0.0 ? spread / (samples - 1) : 0.0;
+}
+
+// Samples of a pixel.
+static int samples_of(const firn_render *render, size_t pixel)
+{
+    size_t width = (size_t)render->def.width;
+    size_t tile = pixel / width / TILE * (size_t)tiles_across(&render->def) + pixel % width / TILE;
+    return render->tile_samples[tile];
 }
 
 static void measure_noise(firn_render *render)
@@ -259,14 +296,15 @@ static void measure_noise(firn_render *render)
 static void collect(firn_render *render)
 {
     size_t count = (size_t)render->def.width * (size_t)render->def.height;
-    double scale = render->samples > 0 ? 1.0 / render->samples : 0.0;
     for (size_t i = 0; i < count; i++) {
         const firn_pixel *p = &render->pixels[i];
+        int samples = samples_of(render, i);
+        double scale = samples > 0 ? 1.0 / samples : 0.0;
         for (int c = 0; c < 3; c++)
             render->rgb[3 * i + (size_t)c] = (float)(scale * p->rgb[c]);
         render->alpha[i] = (float)(scale * p->met);
         render->depth[i] = p->met > 0 ? (float)(p->depth / p->met) : INFINITY;
-        render->variance[i] = (float)variance_of(p, render->samples);
+        render->variance[i] = (float)variance_of(p, samples);
     }
 }
 
@@ -292,39 +330,75 @@ static bool is_done(const firn_render *render, double seconds)
            (def->noise_limit > 0.0f && render->noise <= (double)def->noise_limit);
 }
 
+static bool is_out_of_time(const run *r)
+{
+    float limit = r->render->def.time_limit;
+    return limit > 0.0f && firn_seconds() - r->begun >= (double)limit;
+}
+
+static void report(run *r, double part)
+{
+    firn_render *render = r->render;
+    double seconds = firn_seconds() - r->begun;
+    double fraction = fraction_of(render, seconds) + part / render->def.samples;
+    firn_render_report told = {fmin(fraction, 1.0), render->samples, render->noise, seconds};
+    r->stopped = r->progress != NULL && !r->progress(&told, r->user);
+}
+
+// Adds samples to every pixel; false when it was stopped or the time is over.
+static bool make_pass(run *r, int count)
+{
+    firn_render *render = r->render;
+    int tiles = tile_count(&render->def), left;
+    double begun = firn_seconds();
+    while ((left = fill_tiles(r, render->samples + count)) > 0) {
+        report(r, (double)count * (tiles - left) / tiles);
+        if (r->stopped || is_out_of_time(r))
+            return false;
+    }
+    r->pace = fmax((firn_seconds() - begun) / count, 1e-6);
+    render->samples += count;
+    measure_noise(render);
+    report(r, 0.0);
+    return !r->stopped;
+}
+
+static int next_count(const run *r)
+{
+    const firn_render *render = r->render;
+    const firn_render_def *def = &render->def;
+    int left = def->samples - render->samples;
+    int count = r->pace > 0.0 ? (int)fmin(PASS_LIMIT, fmax(1.0, PASS_SECONDS / r->pace)) : 1;
+    // With a limit of noise the passes must not depend on the clock, or the bytes would.
+    if (def->noise_limit > 0.0f)
+        count = render->samples < PASS_LIMIT ? 4 : PASS_LIMIT;
+    return count < left ? count : left;
+}
+
 firn_result firn_render_run(firn_render *render, firn_render_progress *progress, void *user,
                             firn_error *error)
 {
     const firn_render_def *def = &render->def;
-    double begun = firn_seconds(), pace = PASS_SECONDS;
-    int threads = thread_count(def->thread_count);
+    run r = {.render = render,
+             .threads = thread_count(def->thread_count),
+             .begun = firn_seconds(),
+             .progress = progress,
+             .user = user};
     firn_result result = FIRN_OK;
-    firn_tracker *trackers = firn_alloc_zero((size_t)threads * sizeof *trackers);
-    if (trackers == NULL)
+    r.trackers = firn_alloc_zero((size_t)r.threads * sizeof *r.trackers);
+    if (r.trackers == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot trace with %d threads",
-                         threads);
-    for (int i = 0; i < threads && result == FIRN_OK; i++)
-        result = firn_tracker_open(&trackers[i], &render->grid, error);
-    while (result == FIRN_OK && !is_done(render, firn_seconds() - begun)) {
-        int left = def->samples - render->samples;
-        int count = (int)fmin(PASS_LIMIT, fmax(1.0, PASS_SECONDS / pace));
-        // With a limit of noise the passes must not depend on the clock, or the bytes would.
-        if (def->noise_limit > 0.0f)
-            count = render->samples < PASS_LIMIT ? 4 : PASS_LIMIT;
-        double start = firn_seconds();
-        count = count < left ? count : left;
-        add_samples(render, trackers, count, threads);
-        pace = fmax((firn_seconds() - start) / count, 1e-6);
-        measure_noise(render);
-        double seconds = firn_seconds() - begun;
-        firn_render_report report = {fraction_of(render, seconds), render->samples, render->noise,
-                                     seconds};
-        if (progress != NULL && !progress(&report, user))
-            result = firn_fail(error, FIRN_ERR_CANCELLED, "the picture was stopped");
-    }
-    for (int i = 0; i < threads; i++)
-        firn_tracker_close(&trackers[i]);
-    firn_free(trackers);
+                         r.threads);
+    for (int i = 0; i < r.threads && result == FIRN_OK; i++)
+        result = firn_tracker_open(&r.trackers[i], &render->grid, error);
+    while (result == FIRN_OK && !is_done(render, firn_seconds() - r.begun) &&
+           make_pass(&r, next_count(&r)))
+        ;
+    if (r.stopped)
+        result = firn_fail(error, FIRN_ERR_CANCELLED, "the picture was stopped");
+    for (int i = 0; i < r.threads; i++)
+        firn_tracker_close(&r.trackers[i]);
+    firn_free(r.trackers);
     collect(render);
     if (def->denoise && result == FIRN_OK && !firn_render_denoise(render))
         result = firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot smooth the picture");

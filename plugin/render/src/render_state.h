@@ -15,6 +15,7 @@ typedef struct firn_pixel {
 
 struct firn_render {
     firn_render_def def;
+    int frame; // for files
     firn_density_grid grid;
     firn_solids solids;
     firn_light light;
@@ -22,7 +23,8 @@ struct firn_render {
     firn_world world;
     firn_render_setup setup;
     firn_pixel *pixels;
-    int samples; // of each pixel so far
+    int samples;       // of each pixel so far
+    int *tile_samples; // of the pixels of each tile: more than that in a pass that was stopped
     double noise;
     float *rgb, *alpha, *depth, *variance; // the picture
 };

@@ -99,6 +99,7 @@ typedef struct firn_render_scene {
     size_t solid_count;
     const firn_collider_def *solids; // diffuse things where their pose says, level sets too
     float fps;                       // frames/s, for motion blur; 0: 24
+    int frame;                       // that files name
 } firn_render_scene;
 
 typedef struct firn_render firn_render;
