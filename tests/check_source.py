@@ -37,6 +37,7 @@ MAY_INCLUDE = {
     "plugin/formats": BASIC,
     "plugin/picture": BASIC | {"collider"},
     "plugin/render": BASIC | {"collider", "field", "png"},
+    "plugin/usd": BASIC | {"points"},
     "plugin/src": BASIC,
     "plugin/nodes": {"*", "!graph"},
     "plugin/cli": {"*"},
@@ -50,6 +51,7 @@ OWN_HEADERS = {
     "plugin/formats": "plugin/formats/include",
     "plugin/picture": "plugin/picture/include",
     "plugin/render": "plugin/render/include",
+    "plugin/usd": "plugin/usd/include",
     "plugin/src": "plugin/include",
 }
 # Within the core, only these build on others.
@@ -82,7 +84,7 @@ C_LIBRARY = set(
 # Platform code has an address.
 MAY_USE_IFDEF = {"base.h", "base.c", "simd.h", "rows.h", "loader.c"}
 LIBRARIES = ["core/src", "vdb_bridge/src", "plugin/src", "plugin/nodes", "plugin/alembic",
-             "plugin/formats", "plugin/picture", "plugin/render"]
+             "plugin/formats", "plugin/picture", "plugin/render", "plugin/usd"]
 BANNED = {
     r"\b(malloc|calloc|realloc|free|strdup|aligned_alloc)\(": "memory comes from firn_alloc",
     r"\b(printf|puts|putchar|perror)\(|\bstd(out|err)\b": "libraries do not print",

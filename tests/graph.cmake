@@ -23,9 +23,9 @@ endforeach()
 # The test stands between the library and the disk, to make it full.
 target_link_options(graph_cache PRIVATE -Wl,--wrap=write)
 
-# The shared library exports what the headers declare, and nothing else.
+# The shared libraries export what the headers declare, and nothing else.
 add_test(NAME graph_exports
     COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/scripts/check_exports.py
-        $<TARGET_FILE:firn_shared> ${PROJECT_SOURCE_DIR})
+        ${PROJECT_SOURCE_DIR} $<TARGET_FILE:firn_shared> $<TARGET_FILE:firn_core_shared>)
 
 firn_fuzz(scene firn_graph)

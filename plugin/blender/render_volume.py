@@ -7,7 +7,6 @@ Light, camera and bounces can be those of `firn render`: --setup takes the file 
 `firn render --dump-setup` wrote. A picture that ends with .exr is linear, without any tone mapping.
 """
 import argparse
-import importlib.util
 import json
 import os
 import sys
@@ -17,11 +16,9 @@ import bpy
 
 def load_lookdev():
     """The file beside this one, not the add-on: that may be another version, or absent."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "firn", "lookdev.py")
-    spec = importlib.util.spec_from_file_location("firn_lookdev", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "firn"))
+    import lookdev
+    return lookdev
 
 
 def arguments():
@@ -52,10 +49,8 @@ def set_output(scene, path):
     scene.render.use_file_extension = False
     if path.endswith(".exr"):
         settings.file_format, settings.color_depth = "OPEN_EXR", "32"
-        scene.view_settings.view_transform = "Raw"
     else:
         settings.file_format = "PNG"
-        scene.view_settings.view_transform = "Filmic"
 
 
 def main():

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUGGEST_MAX = 96, OPTION_SIZE = 64 };
+enum { SUGGEST_MAX = 96 };
 
 static const firn_exit_meaning meanings[] = {
     {FIRN_EXIT_OK, "done"},
@@ -124,10 +124,9 @@ static bool store(const firn_option *option, void *request, const char *value)
     return true;
 }
 
-// "--sun-angle" for sun_angle.
-static const char *row_option(const firn_param *row, char *text)
+const char *firn_row_option(const firn_param *row, char *text)
 {
-    snprintf(text, OPTION_SIZE, "--%s", row->name);
+    snprintf(text, FIRN_OPTION_SIZE, "--%s", row->name);
     for (char *at = text; *at != '\0'; at++)
         *at = *at == '_' ? '-' : *at;
     return text;
@@ -170,9 +169,9 @@ static int unknown_option(const firn_command *command, const char *word)
     firn_param_table table = {0};
     if (command->params != NULL)
         table = command->params();
-    char names[SUGGEST_MAX][OPTION_SIZE];
+    char names[SUGGEST_MAX][FIRN_OPTION_SIZE];
     for (size_t i = 0; i < table.count && count < SUGGEST_MAX; i++, count++)
-        known[count] = row_option(&table.params[i], names[count]);
+        known[count] = firn_row_option(&table.params[i], names[count]);
     return firn_usage(command->name, "unknown option '%s'%s", word,
                       firn_suggest(known, count, word, hint, sizeof hint));
 }
@@ -238,8 +237,8 @@ static void print_rows(firn_param_table table)
 {
     for (size_t i = 0; i < table.count; i++) {
         const firn_param *row = &table.params[i];
-        char name[OPTION_SIZE], left[2 * OPTION_SIZE];
-        snprintf(left, sizeof left, "%s %s", row_option(row, name),
+        char name[FIRN_OPTION_SIZE], left[2 * FIRN_OPTION_SIZE];
+        snprintf(left, sizeof left, "%s %s", firn_row_option(row, name),
                  row->choices != NULL   ? row->choices
                  : row->unit[0] != '\0' ? row->unit
                                         : "VALUE");

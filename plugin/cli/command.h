@@ -77,8 +77,16 @@ typedef struct firn_command {
 
 extern const firn_command firn_command_bench, firn_command_check, firn_command_collider,
     firn_command_cook, firn_command_describe, firn_command_estimate, firn_command_info,
-    firn_command_new, firn_command_picture, firn_command_render, firn_command_report,
-    firn_command_resume, firn_command_wedge;
+    firn_command_manual, firn_command_new, firn_command_picture, firn_command_render,
+    firn_command_report, firn_command_resume, firn_command_usd, firn_command_wedge;
+
+/// The commands in the order of the help, NULL past the last.
+const firn_command *firn_command_at(size_t index);
+
+enum { FIRN_OPTION_SIZE = 64 };
+
+/// "--sun-angle" for sun_angle, in a text of FIRN_OPTION_SIZE.
+const char *firn_row_option(const firn_param *row, char *text);
 
 /// Reads the words after the name of a command and runs it, or prints its help.
 int firn_command_run(const firn_command *command, int count, char **values);

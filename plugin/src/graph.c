@@ -3,6 +3,7 @@
 #include "graph_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROW(field) FIRN_PARAM(firn_shot, field)
@@ -40,7 +41,9 @@ firn_result firn_graph_create(firn_graph **graph, firn_error *error)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot make a graph");
     firn_params_reset(firn_shot_params(), &made->shot);
     snprintf(made->folder, sizeof made->folder, ".");
-    firn_result result = firn_types_create(&made->types, &made->type_count, error);
+    firn_result result = firn_foreign_types_load(getenv("FIRN_PLUGIN_PATH"), &made->foreign, error);
+    if (result == FIRN_OK)
+        result = firn_types_create(&made->foreign, &made->types, &made->type_count, error);
     if (result != FIRN_OK) {
         firn_graph_destroy(made);
         return result;
@@ -86,6 +89,7 @@ void firn_graph_destroy(firn_graph *graph)
         firn_free(graph->vary[i]);
     firn_free(graph->vary);
     firn_types_destroy(graph->types, graph->type_count);
+    firn_free(graph->foreign.rows);
     firn_free(graph);
 }
 
@@ -166,7 +170,8 @@ firn_result firn_graph_add(firn_graph *graph, const char *type, const char *name
     if (found == NULL) {
         char hint[100];
         firn_did_you_mean(graph, type_name_at, type, hint, sizeof hint);
-        return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no node type '%.100s'%s", type, hint);
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no node type '%.100s'%s", type,
+                         hint[0] != '\0' ? hint : "; plugins are looked for in FIRN_PLUGIN_PATH");
     }
     FIRN_TRY(check_name(graph, name, error));
     FIRN_TRY(make_room(graph, error));

@@ -77,7 +77,20 @@ typedef struct firn_file_memo {
     uint64_t ends; // hash of its first and last bytes
 } firn_file_memo;
 
+/// A node type of a plugin, as this version of Firn sees it: what its headers did not know is zero.
+typedef struct firn_foreign_type {
+    firn_node_type type;
+    char origin[FIRN_PATH_SIZE]; // the file that it came from
+} firn_foreign_type;
+
+/// Node types from outside.
+typedef struct firn_foreign_types {
+    firn_foreign_type *rows;
+    size_t count, capacity;
+} firn_foreign_types;
+
 struct firn_graph {
+    firn_foreign_types foreign;
     firn_type *types;
     size_t type_count;
     firn_node **nodes; // in the order of addition
@@ -100,8 +113,14 @@ struct firn_graph {
     size_t memo_count, memo_capacity;
 };
 
+// loader.c
+/// Loads the plugins of a list of folders with colons between them; NULL or "": none.
+firn_result firn_foreign_types_load(const char *folders, firn_foreign_types *foreign,
+                                    firn_error *error);
+
 // registry.c
-firn_result firn_types_create(firn_type **types, size_t *count, firn_error *error);
+firn_result firn_types_create(const firn_foreign_types *foreign, firn_type **types, size_t *count,
+                              firn_error *error);
 void firn_types_destroy(firn_type *types, size_t count);
 const firn_type *firn_type_find(const firn_graph *graph, const char *name);
 

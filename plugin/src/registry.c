@@ -75,14 +75,33 @@ static firn_result flatten(firn_type *type, const firn_node_type *node, firn_err
     return FIRN_OK;
 }
 
-firn_result firn_types_create(firn_type **types, size_t *count, firn_error *error)
+static bool is_known(const firn_type *types, size_t count, const char *name)
 {
-    *count = FIRN_COUNT(built_in);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(types[i].node->name, name) == 0)
+            return true;
+    return false;
+}
+
+firn_result firn_types_create(const firn_foreign_types *foreign, firn_type **types, size_t *count,
+                              firn_error *error)
+{
+    *count = FIRN_COUNT(built_in) + foreign->count;
     *types = firn_alloc_zero(sizeof **types * *count);
     if (*types == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the node types");
-    for (size_t i = 0; i < *count; i++)
+    for (size_t i = 0; i < FIRN_COUNT(built_in); i++)
         FIRN_TRY(flatten(&(*types)[i], built_in[i], error));
+    for (size_t i = 0; i < foreign->count; i++) {
+        const firn_foreign_type *row = &foreign->rows[i];
+        size_t known = FIRN_COUNT(built_in) + i;
+        if (is_known(*types, known, row->type.name))
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "the plugin '%s' brings a node type '%s', which there is already; "
+                             "rename it or take the plugin out of FIRN_PLUGIN_PATH",
+                             row->origin, row->type.name);
+        FIRN_TRY(flatten(&(*types)[known], &row->type, error));
+    }
     return FIRN_OK;
 }
 

@@ -84,11 +84,11 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
         snprintf(more, sizeof more, " (and %d more of its frames)", missing + unreadable - 1);
     snprintf(message, sizeof message, "%s.%s: %s '%.700s'%s", node->name, param->name,
              missing > 0 ? "there is no file" : "nothing can be read from", first, more);
-    firn_result code = missing > 0 ? FIRN_ERR_NOT_FOUND : FIRN_ERR_FORMAT;
     const firn_node_type *type = node->type->node;
-    bool bridged =
-        present > 0 && type->bridges_gaps != NULL && type->bridges_gaps(node->settings, param);
-    firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR, code, node->name,
+    bool bridged = present > 0 && unreadable == 0 && type->bridges_gaps != NULL &&
+                   type->bridges_gaps(node->settings, param);
+    firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR,
+                            missing > 0 ? FIRN_ERR_NOT_FOUND : FIRN_ERR_FORMAT, node->name,
                             param->name, message};
     return add_problem(node->graph, &problem, error);
 }

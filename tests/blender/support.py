@@ -139,6 +139,34 @@ def alembic_points(path, seconds):
     return numpy.ctypeslib.as_array(mesh.position, (mesh.vertex_count, 3)).copy()
 
 
+def write_ball(path):
+    """A level set of a sphere, by the OpenVDB of this Blender or of the system."""
+    from firn_snow import versions
+    versions.expose_modules()
+    try:
+        import pyopenvdb as vdb
+    except ImportError:
+        try:
+            import openvdb as vdb
+        except ImportError:
+            raise unittest.SkipTest("no OpenVDB for Python here") from None
+    grid = vdb.createLevelSetSphere(radius=0.2, center=(0, 0.3, 0), voxelSize=0.02)
+    grid.name = "surface"
+    vdb.write(str(path), grids=[grid])
+
+
+def scattering(obj):
+    """(extinction for a density of 1 in 1/unit, albedo), RGB, that the material of a volume has."""
+    nodes = obj.data.materials[0].node_tree.nodes
+    principled = nodes.get("Principled Volume")
+    if principled is not None:
+        return (numpy.full(3, principled.inputs["Density"].default_value),
+                numpy.array(principled.inputs["Color"].default_value[:3]))
+    scatter, absorb = (numpy.array(nodes[f"Firn extinction {name}"].inputs[1].default_value)
+                       for name in ("Scatter", "Absorption"))
+    return scatter + absorb, scatter / (scatter + absorb)
+
+
 def finish_job(job, until=None):
     """Steps a bake to its end; until(job) asks it to stop."""
     asked = False

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares the symbols of libfirn.so with the FIRN_API declarations of the public headers.
+"""Compares the symbols of libfirn and libfirn_core with the FIRN_API declarations of the headers.
 
-Usage: check_exports.py LIBRARY SOURCE_FOLDER
+Usage: check_exports.py SOURCE_FOLDER LIBRARY...
 """
 
 import re
@@ -26,8 +26,8 @@ def declared(root):
 
 
 def main():
-    library, root = sys.argv[1], Path(sys.argv[2])
-    found, wanted = exported(library), declared(root)
+    root, libraries = Path(sys.argv[1]), sys.argv[2:]
+    found, wanted = set().union(*map(exported, libraries)), declared(root)
     for name in sorted(found - wanted):
         print(f"{name} is exported but not declared with FIRN_API")
     for name in sorted(wanted - found):

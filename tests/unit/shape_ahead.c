@@ -201,21 +201,23 @@ static void count_release(void *memory, void *user)
 static void any_failing_allocation_gives_nothing_and_leaves_nothing(void **state)
 {
     fixture *f = *state;
-    firn_vdb_shape *shape = NULL;
+    bool made = false;
     long failing = 0;
-    for (; shape == NULL; failing++) {
+    for (; !made; failing++) {
         counter c = {.failing = failing};
         const firn_allocator allocator = {count_allocate, count_release, &c};
         firn_set_allocator(&allocator);
         firn_mesh_reader *reader = NULL;
+        firn_vdb_shape *shape = NULL;
         if (firn_mesh_reader_create(&f->input, &reader, NULL) == FIRN_OK)
             shape = firn_shape_ahead_finish(firn_shape_ahead_start(reader, 3, &f->def));
         firn_mesh_reader_destroy(reader);
+        made = shape != NULL;
+        firn_vdb_shape_destroy(shape);
         firn_set_allocator(NULL);
         assert_int_equal(c.live, 0);
     }
     assert_true(failing > 3);
-    firn_vdb_shape_destroy(shape);
 }
 
 // --- The collider node ---------------------------------------------------------------------------

@@ -469,7 +469,7 @@ static void any_failing_allocation_is_out_of_memory(void **state)
     for (int n = 0; !done; n++) {
         failing counter = {0, n};
         firn_allocator allocator = {failing_allocate, failing_release, &counter};
-        firn_vdb_set_allocator(&allocator);
+        firn_set_allocator(&allocator);
         firn_vdb_volume *volume = NULL;
         firn_result result = firn_vdb_read_volume(f->reader, f->path, n % 2 == 0 ? &stamp : NULL,
                                                   NULL, &volume, &error);
@@ -478,7 +478,7 @@ static void any_failing_allocation_is_out_of_memory(void **state)
         firn_vdb_volume_destroy(volume);
         if (!done && n % 2 == 1)
             assert_int_equal(firn_vdb_write(f->path, &def, &content, NULL, &error), FIRN_OK);
-        firn_vdb_set_allocator(NULL);
+        firn_set_allocator(NULL);
         if (!done && n % 2 == 1)
             assert_ok(firn_vdb_stamp_file(f->path, &stamp, &error));
         assert_true(n < 100);

@@ -83,8 +83,6 @@ std::unique_ptr<Result> obtain(firn_vdb_reader &reader, const request &wanted,
 
 } // namespace
 
-void firn_vdb_set_allocator(const firn_allocator *allocator) { firn_set_allocator(allocator); }
-
 firn_result firn_vdb_reader_create(const firn_vdb_reader_def *def, firn_vdb_reader **reader,
                                    firn_error *error)
 {

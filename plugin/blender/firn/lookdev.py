@@ -4,9 +4,9 @@
     scene = lookdev.setup("snow.0024.vdb")          # everything by default, framed automatically
     scene = lookdev.setup("snow.0024.vdb", numbers)  # as `firn render --dump-setup` wrote it
 
-Nothing here needs the rest of the add-on. Firn has Y up, Blender Z up: a point (x, y, z) of Firn
-stands at (x, -z, y) here, and the volume object is turned by 90 degrees about X. docs/lookdev.md
-has the mathematics.
+Nothing here needs the rest of the add-on but versions.py. Firn has Y up, Blender Z up: a point
+(x, y, z) of Firn stands at (x, -z, y) here, and the volume object is turned by 90 degrees about X.
+docs/lookdev.md has the mathematics.
 """
 import math
 import os
@@ -14,6 +14,12 @@ import os
 import bmesh
 import bpy
 from mathutils import Matrix, Quaternion, Vector
+
+try:
+    from . import firn, versions  # in the add-on
+except ImportError:
+    import versions  # beside this file
+    firn = None
 
 # Snow after Stomakhin et al. 2013, section 9: what a file without metadata is taken for.
 SNOW = {"sigma_t_per_density": 724.0, "albedo": (0.9, 0.95, 1.0), "g": 0.5, "up_axis": "y"}
@@ -27,6 +33,7 @@ DAYLIGHT = {
     "solids": (),
 }
 GROUND = (0.22, 0.21, 0.2)
+EXTINCTION = "Firn extinction"  # nodes of the material that multiply the density
 FIELD_OF_VIEW = 30.0  # degrees, of the height, of a camera that is framed
 
 
@@ -44,8 +51,13 @@ def from_blender(point):
 def read_metadata(path):
     """Metadata of a .vdb file and of its density grid, with the defaults of snow below them.
 
-    Blender does not pass metadata on; OpenVDB's Python module does where it is installed."""
+    Blender does not pass metadata on; libfirn does, and OpenVDB's Python module where there is
+    one."""
     found = dict(SNOW)
+    if firn is not None:
+        found.update(firn.volume_metadata(path))
+        return found
+    versions.expose_modules()
     try:
         import pyopenvdb as vdb
     except ImportError:
@@ -80,24 +92,55 @@ def add_volume(path, meta, name="Snow"):
     obj = bpy.data.objects.new(name, volume)
     if str(meta["up_axis"]).lower() == "y":
         obj.rotation_euler = (math.radians(90.0), 0.0, 0.0)
-    # OpenVDB has the value of voxel i at the point i of its lattice, Cycles at i + 0.5: without
-    # this the snow would stand half a voxel off along each axis.
-    to_object = volume.grids["density"].matrix_object.to_3x3()
-    obj.location = -(obj.rotation_euler.to_matrix() @ to_object @ Vector((0.5, 0.5, 0.5)))
+    # OpenVDB has the value of voxel i at the point i of its lattice, older Blenders at i + 0.5:
+    # without this the snow would stand half a voxel off along each axis.
+    if versions.HALF_VOXEL_OFF:
+        to_object = volume.grids["density"].matrix_object.to_3x3()
+        obj.location = -(obj.rotation_euler.to_matrix() @ to_object @ Vector((0.5, 0.5, 0.5)))
     bpy.context.scene.collection.objects.link(obj)
     return obj
 
 
 def snow_material(meta, name="Snow"):
     """A volume material: extinction = density * sigma_t_per_density, single scattering albedo,
-    Henyey-Greenstein with g. With black absorption Cycles' numbers are exactly these."""
+    Henyey-Greenstein with g."""
     material = bpy.data.materials.new(name)
-    material.use_nodes = True
+    versions.give_nodes(material)
     tree = material.node_tree
     tree.nodes.clear()
-    shader = tree.nodes.new("ShaderNodeVolumePrincipled")
+    make = _coefficients if versions.HAS_VOLUME_COEFFICIENTS else _principled
+    shader = make(tree, meta)
     output = tree.nodes.new("ShaderNodeOutputMaterial")
     output.location = (320, 0)
+    tree.links.new(shader.outputs["Volume"], output.inputs["Volume"])
+    return material
+
+
+def _coefficients(tree, meta):
+    """Absorption and scattering per meter: the numbers themselves, times the density."""
+    density = tree.nodes.new("ShaderNodeAttribute")
+    density.attribute_name = "density"
+    density.location = (-480, 0)
+    shader = tree.nodes.new("ShaderNodeVolumeCoefficients")
+    shader.phase = "HENYEY_GREENSTEIN"
+    shader.inputs["Anisotropy"].default_value = float(meta["g"])
+    sigma_t = float(meta["sigma_t_per_density"])
+    scattered = {"Scatter": [v * sigma_t for v in meta["albedo"]],
+                 "Absorption": [(1.0 - v) * sigma_t for v in meta["albedo"]]}
+    for number, (name, sigma) in enumerate(scattered.items()):
+        product = tree.nodes.new("ShaderNodeVectorMath")
+        product.operation, product.label = "MULTIPLY", f"{name} (1/m)"
+        product.name = f"{EXTINCTION} {name}"
+        product.location = (-240, -200 * number)
+        tree.links.new(density.outputs["Fac"], product.inputs[0])
+        product.inputs[1].default_value = sigma
+        tree.links.new(product.outputs[0], shader.inputs[f"{name} Coefficients"])
+    return shader
+
+
+def _principled(tree, meta):
+    """With black absorption Cycles' numbers are exactly these."""
+    shader = tree.nodes.new("ShaderNodeVolumePrincipled")
     values = {
         "Color": tuple(meta["albedo"]) + (1.0,),
         "Density": float(meta["sigma_t_per_density"]),
@@ -109,8 +152,16 @@ def snow_material(meta, name="Snow"):
     }
     for socket, value in values.items():
         shader.inputs[socket].default_value = value
-    tree.links.new(shader.outputs["Volume"], output.inputs["Volume"])
-    return material
+    return shader
+
+
+def scale_extinction(material, factor):
+    """The same snow in a scene whose unit is `factor` times as long."""
+    for node in material.node_tree.nodes:
+        if node.bl_idname == "ShaderNodeVolumePrincipled":
+            node.inputs["Density"].default_value *= factor
+        elif node.name.startswith(EXTINCTION):
+            node.inputs[1].default_value = Vector(node.inputs[1].default_value) * factor
 
 
 def bounds(obj):
@@ -140,7 +191,7 @@ def set_sky(sky):
     """One radiance from everywhere, or from the horizon to the zenith by the height of the
     direction. The picture of a sky is not taken over: its horizon stands for all of it."""
     world = bpy.data.worlds.new("Sky")
-    world.use_nodes = True
+    versions.give_nodes(world)
     tree = world.node_tree
     background = tree.nodes["Background"]
     background.inputs["Strength"].default_value = 1.0
@@ -148,11 +199,15 @@ def set_sky(sky):
     if sky["kind"] == "gradient":
         place = tree.nodes.new("ShaderNodeTexCoord")
         split = tree.nodes.new("ShaderNodeSeparateXYZ")
-        mix = tree.nodes.new("ShaderNodeMixRGB")  # takes heights below 0 as 0
-        mix.inputs["Color1"].default_value, mix.inputs["Color2"].default_value = horizon, zenith
+        mix = tree.nodes.new("ShaderNodeMix")  # takes heights below 0 as 0
+        mix.data_type = "RGBA"
+        # Sockets of all types have the same names.
+        into = {socket.identifier: socket for socket in mix.inputs}
+        into["A_Color"].default_value, into["B_Color"].default_value = horizon, zenith
         tree.links.new(place.outputs["Generated"], split.inputs["Vector"])
-        tree.links.new(split.outputs["Z"], mix.inputs["Fac"])
-        tree.links.new(mix.outputs["Color"], background.inputs["Color"])
+        tree.links.new(split.outputs["Z"], into["Factor_Float"])
+        mixed = next(s for s in mix.outputs if s.identifier == "Result_Color")
+        tree.links.new(mixed, background.inputs["Color"])
     else:
         background.inputs["Color"].default_value = horizon if sky["kind"] == "image" else zenith
     bpy.context.scene.world = world
@@ -201,7 +256,7 @@ def frame_camera(obj, aspect, side=1.0):
 
 def diffuse(name, color):
     material = bpy.data.materials.new(name)
-    material.use_nodes = True
+    versions.give_nodes(material)
     tree = material.node_tree
     tree.nodes.clear()
     shader = tree.nodes.new("ShaderNodeBsdfDiffuse")
@@ -261,9 +316,10 @@ def set_cycles(max_bounces, samples):
     cycles.diffuse_bounces = cycles.transparent_max_bounces = max_bounces
     cycles.sample_clamp_direct = cycles.sample_clamp_indirect = 0.0
     cycles.blur_glossy = 0.0
-    # Light is followed in steps; half a voxel is 5 % too bright at the density of snow, this 1.5 %.
-    cycles.volume_step_rate = 0.25
-    cycles.volume_max_steps = 1024
+    if versions.STEPS_THROUGH_VOLUMES:
+        # Half a voxel is 5 % too bright at the density of snow, this 1.5 %.
+        cycles.volume_step_rate = 0.25
+        cycles.volume_max_steps = 1024
 
 
 def setup(volume_path, setup=None, meta=None, samples=64):

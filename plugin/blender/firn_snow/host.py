@@ -1,5 +1,7 @@
 """The way to libfirn: loaded once, its tables, or the sentence that says why not."""
 
+import os
+
 from . import firn
 
 failure = ""  # why nothing works; shown in the preferences
@@ -16,7 +18,9 @@ def start():
     except firn.FirnError as error:
         failure = error.message
     except ImportError:
-        failure = "Python's numpy is missing. On Debian: apt install python3-numpy"
+        failure = "Python's numpy is missing, which Blender's own builds bring along"
+        if os.path.exists("/etc/debian_version"):
+            failure = "Python's numpy is missing: apt install python3-numpy"
 
 
 def tables():

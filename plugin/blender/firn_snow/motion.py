@@ -2,6 +2,8 @@
 
 import bpy
 
+from . import versions
+
 _INTERPOLATIONS = {"constant": "CONSTANT", "linear": "LINEAR", "smooth": "BEZIER"}
 
 
@@ -12,11 +14,8 @@ def path_of(node, prop):
 
 def curves_of(node, prop):
     """F-curves of a property of a node by component."""
-    data = node.id_data.animation_data
-    if data is None or data.action is None:
-        return {}
     path = path_of(node, prop)
-    return {curve.array_index: curve for curve in data.action.fcurves
+    return {curve.array_index: curve for curve in versions.curves_of(node.id_data)
             if curve.data_path == path and not curve.mute and len(curve.keyframe_points) > 0}
 
 
@@ -86,8 +85,7 @@ def insert(node, prop, keys, interpolation):
 
 def follow(tree, frame):
     """Shows animated values as they are at a frame."""
-    data = tree.animation_data
-    if data is None or data.action is None:
+    if not versions.curves_of(tree):
         return
     for node in tree.nodes:
         for row in getattr(node, "rows", ()):

@@ -272,7 +272,8 @@ def _make_class(table):
     if name in FROM_OBJECT:
         fields["scene_object"] = bpy.props.PointerProperty(
             type=bpy.types.Object, name="Object", poll=_is_input, update=_object_changed,
-            description="An object of the scene, with its modifiers and its animation")
+            description="An object of the scene, with its modifiers and its animation. Hair curves "
+            "and point clouds have no inside: make meshes of them first")
     return type(idname(name), (FirnNode, bpy.types.Node), {
         "bl_idname": idname(name), "bl_label": table["label"], "bl_description": table["help"],
         "firn_type": name, "__annotations__": fields})

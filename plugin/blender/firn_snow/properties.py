@@ -6,7 +6,7 @@ import struct
 
 import bpy
 
-from . import axes
+from . import axes, versions
 
 PREFIX = "p_"        # of a parameter, so that it meets no name of Blender's own
 FINAL_PREFIX = "f_"  # of its value in final quality
@@ -52,8 +52,9 @@ def property_of(row, value, update=None):
                          for name in row["choices"]]
         return bpy.props.EnumProperty(**base)
     if kind in ("string", "path"):
-        subtype = "FILE_PATH" if kind == "path" else "NONE"
-        return bpy.props.StringProperty(**base, subtype=subtype)
+        if kind == "path":
+            base["options"] = {"ANIMATABLE"} | versions.PATH_OPTIONS
+        return bpy.props.StringProperty(**base, subtype="FILE_PATH" if kind == "path" else "NONE")
     return bpy.props.FloatProperty(**_number(row, base))
 
 

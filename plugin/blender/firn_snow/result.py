@@ -7,7 +7,7 @@ import re
 import bpy
 import numpy
 
-from . import export, firn, lookdev, state
+from . import export, firn, lookdev, state, versions
 
 POINTS_GROUP = "Firn Points"
 _readers = {}
@@ -75,15 +75,32 @@ def volume_files(tree):
 def show_particles(tree, context):
     obj = tree.particle_object
     if obj is None or obj.name not in context.scene.objects:
-        mesh = bpy.data.meshes.new(f"{tree.name} particles")
-        obj = bpy.data.objects.new(f"{tree.name} particles", mesh)
+        obj = new_point_cloud(f"{tree.name} particles") if versions.HAS_POINT_CLOUDS else \
+            new_vertices(f"{tree.name} particles")
         context.scene.collection.objects.link(obj)
-        modifier = obj.modifiers.new("Points", "NODES")
-        modifier.node_group = points_group()
         tree.particle_object = obj
     stand_upright(obj, context.scene)
     update_particles(tree, context.scene)
     return obj
+
+
+def new_point_cloud(name):
+    cloud = bpy.data.pointclouds.new(name)
+    cloud.materials.append(points_material())
+    return bpy.data.objects.new(name, cloud)
+
+
+def new_vertices(name):
+    """What stands in for a point cloud where scripts cannot make one."""
+    obj = bpy.data.objects.new(name, bpy.data.meshes.new(name))
+    obj.modifiers.new("Points", "NODES").node_group = points_group()
+    return obj
+
+
+def points_of(obj):
+    """The points of a particle object, or None: it is something else by now."""
+    return {"MESH": lambda data: data.vertices, "POINTCLOUD": lambda data: data.points}.get(
+        obj.type, lambda data: None)(obj.data)
 
 
 def stand_upright(obj, scene):
@@ -96,34 +113,32 @@ def stand_upright(obj, scene):
     if obj.type != "VOLUME" or ratio == 1.0:
         return
     obj.location = obj.location / ratio
-    for material in obj.data.materials:
-        shader = material.node_tree.nodes.get("Principled Volume") if material else None
-        if shader is not None:
-            shader.inputs["Density"].default_value *= ratio
+    for material in filter(None, obj.data.materials):
+        lookdev.scale_extinction(material, ratio)
 
 
 def update_particles(tree, scene):
-    """Puts the particles of the scene's frame into the mesh; their number, or None: no such frame.
-    """
+    """Puts the particles of the scene's frame into their object; their number, or None: no such
+    frame."""
     obj = tree.particle_object
-    if obj is None or obj.type != "MESH":
+    if obj is None or points_of(obj) is None:
         return None
     exact = scene.frame_current + scene.frame_subframe
     frame = math.floor(exact + 1e-4)
     try:
         path = particle_file(tree, frame)
         if path is None:
-            _fill(obj.data, None, 0.0)
+            _fill(obj, None, 0.0)
             return None
         fps = scene.render.fps / scene.render.fps_base
         reader = _readers[tree.name].setdefault("reader", Reader(fps))
         reader.graph.shot["fps"] = fps
         points = reader.read(path, frame)
     except firn.FirnError as error:
-        _fill(obj.data, None, 0.0)
+        _fill(obj, None, 0.0)
         state.show_problem(tree, _writer_name(tree), f"frame {frame}: {error.message}")
         return None
-    _fill(obj.data, points, max(0.0, exact - frame) / fps)
+    _fill(obj, points, max(0.0, exact - frame) / fps)
     return points.count
 
 
@@ -132,41 +147,59 @@ def _writer_name(tree):
                  if getattr(n, "firn_type", "") == "write_particles"), "")
 
 
-def _fill(mesh, points, seconds):
+def _resize(obj, count):
+    if len(points_of(obj)) == count:
+        return
+    if obj.type == "POINTCLOUD":
+        obj.data.resize(count)
+    else:
+        obj.data.clear_geometry()
+        obj.data.vertices.add(count)
+
+
+def _finish(obj):
+    """Tells Blender that the points are others now."""
+    if obj.type == "MESH":
+        obj.data.update()
+    else:
+        obj.data.update_tag()
+
+
+def _fill(obj, points, seconds):
     """All points at once; between frames they move on by their velocities."""
     count = points.count if points else 0
-    if len(mesh.vertices) != count:
-        mesh.clear_geometry()
-        mesh.vertices.add(count)
+    _resize(obj, count)
     if count == 0:
-        mesh.update()
+        _finish(obj)
         return
     place = numpy.asarray(points["P"])
     velocity = numpy.asarray(points["v"]) if "v" in points else None
     if velocity is not None and seconds > 0.0:
         place = place + velocity * numpy.float32(seconds)
-    mesh.vertices.foreach_set("co", _flat(place, numpy.float32))
+    points_of(obj).foreach_set("co", _flat(place, numpy.float32))
     if velocity is not None:
-        _attribute(mesh, "velocity", "FLOAT_VECTOR").foreach_set(
+        _attribute(obj.data, "velocity", "FLOAT_VECTOR").foreach_set(
             "vector", _flat(velocity, numpy.float32))
     if "id" in points:
-        _attribute(mesh, "id", "INT").foreach_set("value", _flat(points["id"], numpy.int32))
+        _attribute(obj.data, "id", "INT").foreach_set("value", _flat(points["id"], numpy.int32))
     if "pscale" in points:
-        _attribute(mesh, "pscale", "FLOAT").foreach_set(
+        # Geometry nodes take the radius of vertices from an attribute.
+        name = "radius" if obj.type == "POINTCLOUD" else "pscale"
+        _attribute(obj.data, name, "FLOAT").foreach_set(
             "value", _flat(points["pscale"], numpy.float32))
-    mesh.update()
+    _finish(obj)
 
 
 def _flat(values, dtype):
     return numpy.ascontiguousarray(values, dtype=dtype).ravel()
 
 
-def _attribute(mesh, name, kind):
-    found = mesh.attributes.get(name)
+def _attribute(data, name, kind):
+    found = data.attributes.get(name)
     if found is None or found.data_type != kind or found.domain != "POINT":
         if found is not None:
-            mesh.attributes.remove(found)
-        found = mesh.attributes.new(name, kind, "POINT")
+            data.attributes.remove(found)
+        found = data.attributes.new(name, kind, "POINT")
     return found.data
 
 
@@ -202,7 +235,7 @@ def points_group():
 def points_material():
     """White grains, for pictures of the particles themselves."""
     material = bpy.data.materials.get("Firn Points") or bpy.data.materials.new("Firn Points")
-    material.use_nodes = True
+    versions.give_nodes(material)
     shader = material.node_tree.nodes.get("Principled BSDF")
     if shader is not None:
         shader.inputs["Base Color"].default_value = (0.9, 0.93, 0.97, 1.0)
@@ -273,8 +306,8 @@ def reload(tree):
 
 def empty(tree):
     """Takes the particles away: they are in the cache, and need no place in a .blend file."""
-    if tree.particle_object is not None and tree.particle_object.type == "MESH":
-        _fill(tree.particle_object.data, None, 0.0)
+    if tree.particle_object is not None and points_of(tree.particle_object) is not None:
+        _fill(tree.particle_object, None, 0.0)
 
 
 def forget():

@@ -3,7 +3,7 @@
 import bpy
 from bpy.props import StringProperty
 
-from . import firn, lookdev, result, solids, state
+from . import firn, lookdev, result, solids, state, versions
 from .export import TreeOperator
 from .tree import trees
 
@@ -106,7 +106,6 @@ def make_ready(tree, context):
         lookdev.frame_camera(snow, aspect, _free_side(tree, scene))
     lookdev.set_cycles(lookdev.DAYLIGHT["image"]["max_bounces"], 64)
     scene.render.use_lock_interface = True
-    scene.view_settings.view_transform = "Filmic"
 
 
 def _remove_start_objects(names):
@@ -133,7 +132,7 @@ def _is_plain(obj):
 
 def _is_start_world(world):
     """The even gray of Blender's start-up file."""
-    if world.animation_data or not world.use_nodes or len(world.node_tree.nodes) != 2:
+    if world.animation_data or not versions.has_nodes(world) or len(world.node_tree.nodes) != 2:
         return False
     background = world.node_tree.nodes.get("Background")
     if background is None or background.inputs["Strength"].default_value != 1.0:
@@ -144,7 +143,7 @@ def _is_start_world(world):
 def _free_side(tree, scene):
     """1 or -1: the side from which less of the snow is behind something solid."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    points = tree.particle_object.data.vertices
+    points = result.points_of(tree.particle_object)
     step = max(1, len(points) // 100)
     hidden = {}
     for side in (1.0, -1.0):

@@ -24,7 +24,12 @@ class FirnSocket:
         layout.label(text=text)
 
     def draw_color(self, context, node):
-        return COLORS.get(self.bl_idname.rpartition("_")[2], _OTHER)
+        return self.draw_color_simple()
+
+    @classmethod
+    def draw_color_simple(cls):
+        """Where Blender shows a kind without a socket of it, from 4.0 on."""
+        return COLORS.get(cls.bl_idname.rpartition("_")[2], _OTHER)
 
 
 def register():

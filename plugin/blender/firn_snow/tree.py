@@ -3,7 +3,7 @@
 import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
-from . import host, properties, state
+from . import host, properties, state, versions
 
 # Blender's scene has these.
 _FROM_SCENE = {"fps", "first", "last"}
@@ -25,6 +25,7 @@ def _fields():
             row, _DEFAULTS.get(row["name"], row["default"]), _changed)
     fields[properties.PREFIX + "base"] = StringProperty(
         name="Cache folder", subtype="DIR_PATH", default=_DEFAULTS["base"], update=_changed,
+        options={"ANIMATABLE"} | versions.PATH_OPTIONS,
         description="Where caches go; // is the folder of the .blend file")
     fields["use_scene_range"] = BoolProperty(
         name="Scene Range", default=True, update=_changed,
@@ -54,6 +55,7 @@ class FirnTree:
     bl_idname = "FirnSnowTree"
     bl_label = "Firn Snow"
     bl_icon = "FREEZE"
+    bl_use_group_interface = False  # from 4.4 on: no panel for inputs and outputs of a group
 
     def update(self):
         """Links of another kind are taken out; the badge follows."""
@@ -94,6 +96,7 @@ def register():
     made = type("FirnSnowTree", (FirnTree, bpy.types.NodeTree), {
         "__annotations__": _fields(), "bl_idname": FirnTree.bl_idname,
         "bl_label": FirnTree.bl_label, "bl_icon": FirnTree.bl_icon,
+        "bl_use_group_interface": FirnTree.bl_use_group_interface,
         "__doc__": FirnTree.__doc__})
     bpy.utils.register_class(made)
     _classes.append(made)

@@ -131,40 +131,41 @@ struct firn_cook {
 };
 
 /// Links of an input slot and what came along one of them.
-size_t firn_cook_input_count(const firn_cook *cook, const char *slot);
-const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t index);
+FIRN_API size_t firn_cook_input_count(const firn_cook *cook, const char *slot);
+FIRN_API const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t index);
 
 /// The name of the node at the other end of a link.
 const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index);
 
 /// Passes a result on; a failure is then that of the node at the other end of a link.
-firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
-                            firn_result result);
+FIRN_API firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
+                                     firn_result result);
 
 /// True when one of the parameters has keys.
-bool firn_cook_is_animated(const firn_cook *cook, const char *names);
+FIRN_API bool firn_cook_is_animated(const firn_cook *cook, const char *names);
 
 /// The node's own settings at any frame, also between frames.
-firn_result firn_cook_evaluate(const firn_cook *cook, double frame, void *settings,
-                               firn_error *error);
+FIRN_API firn_result firn_cook_evaluate(const firn_cook *cook, double frame, void *settings,
+                                        firn_error *error);
 
 typedef enum firn_level { FIRN_LEVEL_INFO, FIRN_LEVEL_WARNING, FIRN_LEVEL_ERROR } firn_level;
 
 /// Says something to the host's log.
-void firn_cook_log(const firn_cook *cook, firn_level level, const char *format, ...)
+FIRN_API void firn_cook_log(const firn_cook *cook, firn_level level, const char *format, ...)
     FIRN_PRINTF(3, 4);
 
 /// Reports how far the frame is (0 to 1) with some numbers; false: the host wants to stop.
-bool firn_cook_progress(const firn_cook *cook, double fraction, const firn_stat *stats,
-                        size_t stat_count);
+FIRN_API bool firn_cook_progress(const firn_cook *cook, double fraction, const firn_stat *stats,
+                                 size_t stat_count);
 
 /// The name of the file that a writing node makes for this frame: <cache>/<name>_v1.0007.<ext>, or
 /// <cache>/<name>_v1.<ext> for one file of all frames. An empty name is that of the graph.
-firn_result firn_cook_output_path(const firn_cook *cook, const char *name, const char *extension,
-                                  bool every_frame, char *path, firn_error *error);
+FIRN_API firn_result firn_cook_output_path(const firn_cook *cook, const char *name,
+                                           const char *extension, bool every_frame, char *path,
+                                           firn_error *error);
 
 /// Adds a file that was written to the manifest of the cache.
-firn_result firn_cook_wrote(const firn_cook *cook, const char *path, firn_error *error);
+FIRN_API firn_result firn_cook_wrote(const firn_cook *cook, const char *path, firn_error *error);
 
 /// Seconds from frame 1 to a frame, which need not be whole.
 static inline double firn_frame_time(double frame, double fps) { return (frame - 1.0) / fps; }

@@ -14,7 +14,8 @@ from .errors import FirnError
 
 VERSION = "0.1.0"  # of the library that this package fits: structures are compared with it
 
-_FILE_NAMES = {"Windows": "firn.dll", "Darwin": "libfirn.dylib"}
+# What is installed to be run has the name that the loader knows; the other is for linking.
+_FILE_NAMES = {"Windows": ["firn.dll"], "Darwin": ["libfirn.dylib"]}
 _PATH_SIZE = 4096
 TEXT_SIZE = 1024
 
@@ -234,8 +235,8 @@ _loaded = None
 _tables = None
 
 
-def _file_name():
-    return _FILE_NAMES.get(platform.system(), "libfirn.so")
+def _file_names():
+    return _FILE_NAMES.get(platform.system(), ["libfirn.so", "libfirn.so.0"])
 
 
 def _places():
@@ -249,7 +250,8 @@ def _places():
     folders = [here, os.path.join(here, "lib", system), os.path.join(here, "..", "lib", system),
                os.path.join(here, "..", "lib"), os.path.join(here, "..", "..", "lib"),
                os.path.join(root, "build"), os.path.join(root, "build", "test")]
-    return [os.path.normpath(os.path.join(folder, _file_name())) for folder in folders]
+    return [os.path.normpath(os.path.join(folder, name))
+            for folder in folders for name in _file_names()]
 
 
 def _make_executable(path):
@@ -283,7 +285,10 @@ def _open(path):
         with _short_spin():
             return ctypes.CDLL(path)
     except OSError as reason:
-        raise FirnError(f"the library {path} cannot be loaded: {reason}", "unsupported") from None
+        advice = "; this system is older than those that Firn runs on (glibc 2.34: Debian 12, " \
+                 "Ubuntu 22.04, Fedora 35, RHEL 9)" if "version `GLIBC" in str(reason) else ""
+        raise FirnError(f"the library {path} cannot be loaded: {reason}{advice}",
+                        "unsupported") from None
 
 
 def _check_version(library, path):
@@ -317,7 +322,7 @@ def load(path=None):
     found = next((place for place in places if os.path.isfile(place)), None)
     if found is None:
         listed = "\n  ".join(places)
-        raise FirnError(f"{_file_name()} for {platform.system()} {platform.machine()} is not "
+        raise FirnError(f"{_file_names()[0]} for {platform.system()} {platform.machine()} is not "
                         f"there; looked for\n  {listed}\nBuild Firn with ./bootstrap build, or "
                         "set FIRN_LIBRARY to the file", "not_found")
     library = _open(found)

@@ -26,9 +26,6 @@
 extern "C" {
 #endif
 
-/// Where the bridge takes its arrays from; it does not share the hook of firn_set_allocator.
-FIRN_API void firn_vdb_set_allocator(const firn_allocator *allocator);
-
 /// Reads files, one call at a time. Keeps one helper process and starts another when that dies.
 typedef struct firn_vdb_reader firn_vdb_reader;
 
