@@ -56,8 +56,7 @@ static const firn_param params[] = {
      "Mesh, level set or particle cache; a frame number in it is that of the first frame",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: patterns of Alembic paths (body* ^*_eye), or the name of a grid; "
-     "empty takes all",
+     "Which part of the file: patterns of Alembic paths, or the name of a grid; empty takes all",
      .visible_when = FROM_FILE},
 };
 // clang-format on
