@@ -59,8 +59,7 @@ static const firn_param params[] = {
      "Mesh, level set or particle cache; a frame number in it is that of the first frame",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: patterns of Alembic paths (body* ^*_eye), or the name of a grid; "
-     "empty takes all",
+     "Which part of the file: patterns of Alembic paths, or the name of a grid; empty takes all",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, channels), FIRN_STRING, {0}, 0, 0, "",
      "What the particles carry beside what they need, with spaces between: temperature=268, "
