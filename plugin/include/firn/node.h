@@ -144,7 +144,7 @@ FIRN_API size_t firn_cook_input_count(const firn_cook *cook, const char *slot);
 FIRN_API const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t index);
 
 /// The name of the node at the other end of a link.
-const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index);
+FIRN_API const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index);
 
 /// Passes a result on; a failure is then that of the node at the other end of a link.
 FIRN_API firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
