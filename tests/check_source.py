@@ -57,9 +57,10 @@ OWN_HEADERS = {
 # Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
-    "core/include/firn/sim.h": {"material", "collider", "exchange", "source", "field", "force"},
+    "core/include/firn/sim.h": {"channel", "material", "collider", "exchange", "source", "field",
+                                "force"},
     "core/include/firn/firn.h": {"*"},
-    "plugin/include/firn/data.h": {"collider", "field", "material", "points", "source"},
+    "plugin/include/firn/data.h": {"channel", "collider", "field", "material", "points", "source"},
 }
 MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
 # The rooms of core/src, and those whose headers each may include. What a second solver needs does

@@ -8,3 +8,16 @@ foreach(unit simd svd snow)
         set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
     endforeach()
 endforeach()
+
+# The laws that every model obeys.
+get_property(models GLOBAL PROPERTY FIRN_MODELS)
+foreach(model ${models})
+    foreach(variant ${FIRN_INSTRUCTION_SETS})
+        set(name test_laws_${model}_${variant})
+        firn_core_test(${name} SOURCES unit/model_laws.c LABELS asan)
+        target_compile_definitions(${name} PRIVATE FIRN_ISA=${variant} FIRN_MODEL=${model}
+            FIRN_MODEL_HEADER="models/${model}.h" FIRN_MODEL_TEXT="${model}")
+        target_compile_options(${name} PRIVATE ${FIRN_FLAGS_${variant}})
+        set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+    endforeach()
+endforeach()

@@ -30,7 +30,9 @@ static firn_result make_spray(const firn_bench_request *request, firn_sim **sim,
         velocity[i] = firn_scale(2.0f * SPRAY_SPEED, place);
     }
     firn_source_def spray = firn_source_def_points(points, count);
-    spray.point_velocity = velocity;
+    const firn_source_value value = {"v", .points = &velocity[0].x};
+    spray.values = &value;
+    spray.value_count = 1;
     firn_result result = firn_sim_create(&request->def, sim, error);
     if (result == FIRN_OK)
         result = firn_sim_add_source(*sim, &spray, NULL, error);

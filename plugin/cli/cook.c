@@ -4,7 +4,7 @@
 
 typedef struct request {
     firn_shot_words shot;
-    const char *resume, *overwrite, *break_lock, *quiet, *json;
+    const char *resume, *overwrite, *break_lock, *allow_mixed, *quiet, *json;
 } request;
 
 #define ROW(field) offsetof(request, field)
@@ -14,6 +14,8 @@ static const firn_option options[] = {
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
     {"--break-lock", NULL, "takes the lock of a process on another host that is gone",
      ROW(break_lock)},
+    {"--allow-mixed", NULL, "goes on with a cache of another version or instruction set",
+     ROW(allow_mixed)},
     {"--overwrite", NULL, "replaces what is there, frame by frame", ROW(overwrite)},
     {"--resume", NULL, "keeps what is there and whole, cooks the rest", ROW(resume)},
 };
@@ -33,6 +35,7 @@ static int cook(const request *own, const char *path, bool resume)
     def.resume = resume;
     def.overwrite = own->overwrite != NULL;
     def.break_lock = own->break_lock != NULL;
+    def.allow_mixed = own->allow_mixed != NULL;
     firn_signals_catch();
     code = firn_bake_run(graph, &def, &run);
     firn_graph_destroy(graph);

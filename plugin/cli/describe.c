@@ -1,6 +1,7 @@
 /// `firn describe`: node types and their parameters, from the tables that everything else reads.
 #include "command.h"
 
+#include "firn/channel.h"
 #include "firn/graph.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 enum { TEXT_SIZE = 128, TYPE_MAX = 64 };
 
 typedef struct request {
-    const char *json, *markdown;
+    const char *json, *markdown, *channels;
 } request;
 
 static bool has_range(const firn_param *param)
@@ -151,6 +152,58 @@ static void list_markdown(const firn_graph *graph, const firn_node_info *shot)
         print_markdown(graph, firn_graph_type(graph, i));
 }
 
+// --- Channels ------------------------------------------------------------------------------------
+
+// When particles have it.
+static const char *presence_of(const firn_channel *channel)
+{
+    if ((channel->use & FIRN_CHANNEL_DERIVED) != 0)
+        return "derived";
+    if ((channel->need & FIRN_NEED_ALWAYS) != 0)
+        return "always";
+    return (channel->need & FIRN_NEED_APIC) != 0 ? "with APIC" : "when asked for";
+}
+
+static const char *volume_of(const firn_channel *channel)
+{
+    if ((channel->use & FIRN_CHANNEL_VOLUME) == 0)
+        return "";
+    return channel->grid != NULL ? channel->grid : channel->name;
+}
+
+static const char *files_of(const firn_channel *channel)
+{
+    if ((channel->use & FIRN_CHANNEL_PUBLISHED) == 0)
+        return "no";
+    return (channel->use & FIRN_CHANNEL_ON_DEMAND) != 0 ? "when asked for" : "yes";
+}
+
+static void print_channel(const firn_channel *channel, bool markdown)
+{
+    char type[TEXT_SIZE];
+    const char *volume = volume_of(channel), *seed = channel->seed != NULL ? channel->seed : "";
+    snprintf(type, sizeof type, channel->components > 1 ? "%s x %d" : "%s",
+             firn_channel_type_name(channel->type), channel->components);
+    if (!markdown) {
+        printf("  %-12s %-10s %-7s %s\n", channel->name, type, channel->unit, channel->help);
+        return;
+    }
+    printf("| `%s` | %s | %s | %s | %g | %s | %s | %s%s%s | %s |\n", channel->name, type,
+           channel->unit, presence_of(channel), (double)channel->initial, seed, files_of(channel),
+           volume[0] != '\0' ? "`" : "", volume, volume[0] != '\0' ? "`" : "", channel->help);
+}
+
+static void list_channels(bool markdown)
+{
+    if (markdown)
+        printf("# Channels\n\nMade by `firn describe --channels --markdown` from the one table of "
+               "what a particle carries\n(`core/src/particles/channels.c`); files.md says how to "
+               "use and add them.\n\n| channel | type | unit | particles have it | initial | comes "
+               "from | in files | volume | meaning |\n|---|---|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < firn_channel_count(); i++)
+        print_channel(firn_channel_at(i), markdown);
+}
+
 // -------------------------------------------------------------------------------------------------
 
 static void describe_one(const firn_graph *graph, const firn_node_info *info, const request *own)
@@ -206,6 +259,11 @@ static int describe(const firn_graph *graph, const request *own, const char *nam
 
 static int run_describe(const void *memory, const firn_words *words)
 {
+    const request *own = memory;
+    if (own->channels != NULL) {
+        list_channels(own->markdown != NULL);
+        return FIRN_EXIT_OK;
+    }
     firn_graph *graph = NULL;
     firn_error error;
     firn_result result = firn_graph_create(&graph, &error);
@@ -219,6 +277,8 @@ static int run_describe(const void *memory, const firn_words *words)
 static const firn_option options[] = {
     {"--json", NULL, "for programs", offsetof(request, json)},
     {"--markdown", NULL, "the manual page docs/parameters.md", offsetof(request, markdown)},
+    {"--channels", NULL, "what a particle carries; with --markdown docs/channels.md",
+     offsetof(request, channels)},
 };
 
 const firn_command firn_command_describe = {

@@ -1,5 +1,6 @@
 #include "estimate.h"
 
+#include "firn/channel.h"
 #include "firn/sim.h"
 
 #include <math.h>
@@ -36,6 +37,7 @@ static firn_result count_seeds(const firn_source_def *source, double cell, doubl
     copy.start = 0.0;
     copy.end = 0.0;
     copy.material = (firn_material_id){0, 0};
+    copy.value_count = 0;
     size_t count = 0;
     // Fine enough when there are some thousands of them; too coarse when there is none.
     for (double size = 16.0 * cell; count < 5000 && size >= cell; size *= 0.5) {
@@ -184,6 +186,20 @@ static firn_result add_material(firn_graph *graph, const char *node, firn_sim *s
     return firn_sim_add_material(sim, data->material, &ball->material, error);
 }
 
+// The channels that any source asks for take memory in all particles.
+static firn_result add_channels(firn_graph *graph, const char *node, firn_sim *sim,
+                                firn_error *error)
+{
+    const firn_data *data = NULL;
+    const char *source;
+    for (size_t i = 0; (source = firn_graph_input(graph, node, "sources", i)) != NULL; i++) {
+        FIRN_TRY(firn_graph_cook(graph, source, firn_graph_shot(graph)->first, &data, error));
+        for (size_t k = 0; k < data->source->channel_count; k++)
+            FIRN_TRY(firn_sim_add_channel(sim, &data->source->channels[k], error));
+    }
+    return FIRN_OK;
+}
+
 // A solve multiplies once for its residual and then once in each iteration.
 static void price(firn_solver_cost *cost, trial *timed, double particles)
 {
@@ -207,6 +223,7 @@ static firn_result time_trial(firn_graph *graph, const char *node, firn_sim *sim
     ball = firn_source_def_sphere(firn_vec(0.0f, radius + h, 0.0f), radius);
     ball.velocity = firn_vec(0.0f, -speed, 0.0f);
     firn_collider_def floor_def = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+    FIRN_TRY(add_channels(graph, node, sim, error));
     FIRN_TRY(add_material(graph, node, sim, &ball, error));
     FIRN_TRY(firn_sim_add_source(sim, &ball, NULL, error));
     FIRN_TRY(firn_sim_add_collider(sim, &floor_def, NULL, error));
@@ -257,12 +274,23 @@ firn_result firn_solver_measure(firn_graph *graph, const char *node, int frames,
 
 // --- Disk ----------------------------------------------------------------------------------------
 
-/// Bytes of an attribute in a file.
-static const struct {
-    const char *name;
-    double bytes;
-} attributes[] = {{"v", 12}, {"id", 8},      {"pscale", 4},   {"mass", 4},
-                  {"Jp", 4}, {"density", 4}, {"material", 4}, {"F", 36}};
+/// Bytes of a channel in a file, where whole numbers are wider than in memory.
+static double channel_bytes(const char *word)
+{
+    firn_channel channel;
+    if (firn_channel_parse(word, &channel, NULL) != FIRN_OK)
+        return 0.0;
+    return channel.components * (channel.type == FIRN_CHANNEL_UINT32 ? 8.0 : 4.0);
+}
+
+static double channels_bytes(const char *list)
+{
+    char word[FIRN_TEXT_SIZE];
+    double bytes = 0.0;
+    while (firn_channel_next(&list, word, sizeof word))
+        bytes += strcmp(word, "P") != 0 ? channel_bytes(word) : 0.0;
+    return bytes;
+}
 
 /// How much of that a format keeps: compression, positions of 16 bits in VDB points.
 static const struct {
@@ -299,14 +327,7 @@ static double particle_bytes(const firn_graph *graph, const char *node)
     char words[FIRN_TEXT_SIZE] = "", format[FIRN_TEXT_SIZE] = "";
     firn_graph_get_text(graph, node, "attributes", 0.0, words, sizeof words, NULL);
     firn_graph_get_text(graph, node, "format", 0.0, format, sizeof format, NULL);
-    double bytes = 12.0, share = 1.0;
-    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        for (size_t i = 0; i < FIRN_COUNT(attributes); i++)
-            if (strlen(attributes[i].name) == length && memcmp(attributes[i].name, at, length) == 0)
-                bytes += attributes[i].bytes;
-        at += length;
-    }
+    double bytes = 12.0 + channels_bytes(words), share = 1.0;
     for (size_t i = 0; i < FIRN_COUNT(shares); i++)
         share = strcmp(shares[i].format, format) == 0 ? shares[i].share : share;
     return bytes * share;
@@ -314,9 +335,11 @@ static double particle_bytes(const firn_graph *graph, const char *node)
 
 static double voxel_bytes(const firn_graph *graph, const char *writer, const char *raster)
 {
-    double channels = 1.0 + 3.0 * get_number(graph, raster, "velocity") +
-                      get_number(graph, raster, "compaction") +
-                      get_number(graph, raster, "surface");
+    char words[FIRN_TEXT_SIZE] = "";
+    firn_graph_get_text(graph, raster, "channels", 0.0, words, sizeof words, NULL);
+    double channels =
+        1.0 + channels_bytes(words) / 4.0 + 3.0 * get_number(graph, raster, "velocity") +
+        get_number(graph, raster, "compaction") + get_number(graph, raster, "surface");
     return channels * (get_number(graph, writer, "half") != 0.0 ? 2.0 : 4.0);
 }
 

@@ -167,8 +167,8 @@ static void print_cache(const char *folder, const firn_manifest_view *view)
     }
     for (size_t i = 0; i < view->file_count; i++)
         bytes += view->files[i].size;
-    printf("%s: cache of '%s' by %s, graph %016llx\n", folder, view->name, view->program,
-           (unsigned long long)view->hash);
+    printf("%s: cache of '%s' by %s%s%s, graph %016llx\n", folder, view->name, view->program,
+           view->isa[0] != '\0' ? " with " : "", view->isa, (unsigned long long)view->hash);
     printf("  %zu frames at %g per second, %.1f MB, simulated in %.1f s\n", view->frame_count,
            (double)view->fps, 1e-6 * (double)bytes, seconds);
     for (size_t i = 0; i < view->file_count; i++)
@@ -199,6 +199,7 @@ static void print_cache_json(const char *folder, const firn_manifest_view *view)
     firn_print_member_text(stdout, &members, "folder", folder);
     firn_print_member_text(stdout, &members, "name", view->name);
     firn_print_member_text(stdout, &members, "program", view->program);
+    firn_print_member_text(stdout, &members, "isa", view->isa);
     firn_print_member_text(stdout, &members, "hash", hash);
     firn_print_member_number(stdout, &members, "fps", (double)view->fps);
     firn_print_key(stdout, &members, "frames");

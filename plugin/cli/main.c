@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
 
+#include "firn/sim.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,18 @@ static void print_help(void)
         printf("  %3d  %s\n", firn_exit_at(i)->code, firn_exit_at(i)->meaning);
 }
 
+// The second word is the version, for scripts.
+static void print_version(void)
+{
+    firn_sim_def def = firn_sim_def_default();
+    firn_sim *sim = NULL;
+    printf("firn %s (commit %s)\n", FIRN_VERSION, FIRN_COMMIT);
+    if (firn_sim_create(&def, &sim, NULL) == FIRN_OK)
+        printf("instruction set: %s\n", firn_sim_isa(sim));
+    firn_sim_destroy(sim);
+    printf("libraries: %s\n", FIRN_LIBRARIES);
+}
+
 // OpenMP reads its settings when the program is loaded. Threads that wait by spinning stall a
 // machine that others use as well, so the program starts itself once more with a short spin.
 static void wait_politely(char **values)
@@ -60,7 +74,7 @@ int main(int count, char **values)
         return FIRN_EXIT_USAGE;
     }
     if (strcmp(values[1], "--version") == 0) {
-        printf("firn %s\n", FIRN_VERSION);
+        print_version();
         return FIRN_EXIT_OK;
     }
     bool help = strcmp(values[1], "help") == 0 || strcmp(values[1], "--help") == 0;

@@ -5,6 +5,7 @@
 #include "firn/obj.h"
 #include "firn/polygons.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -136,10 +137,44 @@ static firn_result read_stl(firn_mesh_file *file, const char *object, double tim
     return take(&read, file->path, mesh, error);
 }
 
-static firn_result open_abc(firn_mesh_file *file, firn_error *error)
+// Widens the range by the times of what is animated in an object.
+static void add_times(firn_mesh_file *file, const firn_abc_object *object)
+{
+    for (int i = 0; i < object->property_count; i++) {
+        const firn_abc_property *p =
+            firn_abc_property_at(file->archive, object->first_property + i);
+        if (p->kind == FIRN_ABC_PROPERTY_COMPOUND || p->sample_count < 2 || p->constant)
+            continue;
+        const firn_abc_time_sampling *sampling =
+            firn_abc_time_sampling_at(file->archive, p->time_sampling);
+        double first = firn_abc_sample_time(sampling, 0);
+        double last = firn_abc_sample_time(sampling, p->sample_count - 1);
+        file->first_time = file->ranged ? fmin(file->first_time, first) : first;
+        file->last_time = file->ranged ? fmax(file->last_time, last) : last;
+        file->ranged = true;
+    }
+}
+
+// When the meshes that a pattern selects move, or the transforms above them: an animated camera in
+// the same archive is none of their business.
+static firn_result open_abc(firn_mesh_file *file, const char *object, firn_error *error)
 {
     FIRN_TRY(firn_abc_open(file->path, &file->archive, error));
-    file->ranged = firn_abc_time_range(file->archive, &file->first_time, &file->last_time);
+    char text[8];
+    for (int i = 0; i < firn_abc_object_count(file->archive); i++) {
+        const firn_abc_object *info = firn_abc_object_at(file->archive, i);
+        bool is_mesh = info->kind == FIRN_ABC_KIND_POLYMESH || info->kind == FIRN_ABC_KIND_SUBD;
+        bool is_instance = firn_abc_metadata_value(info->metadata, "isInstance", text, sizeof text);
+        if ((!is_mesh && !is_instance) || !firn_abc_object_matches(file->archive, i, object))
+            continue;
+        if (is_instance) {
+            // What it stands for may be anywhere.
+            file->ranged = firn_abc_time_range(file->archive, &file->first_time, &file->last_time);
+            return FIRN_OK;
+        }
+        for (int k = i; k >= 0; k = firn_abc_object_at(file->archive, k)->parent)
+            add_times(file, firn_abc_object_at(file->archive, k));
+    }
     return FIRN_OK;
 }
 
@@ -161,7 +196,8 @@ static firn_result read_abc(firn_mesh_file *file, const char *object, double tim
 
 static const struct {
     const char *ending;
-    firn_result (*open)(firn_mesh_file *file, firn_error *error); // NULL: nothing stays open
+    firn_result (*open)(firn_mesh_file *file, const char *object,
+                        firn_error *error); // NULL: nothing stays open
     firn_result (*read)(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
                         firn_error *error);
 } formats[] = {
@@ -185,7 +221,8 @@ void firn_mesh_file_close(firn_mesh_file *file)
     memset(file, 0, sizeof *file);
 }
 
-firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, firn_error *error)
+firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, const char *object,
+                                firn_error *error)
 {
     if (strcmp(file->path, path) == 0)
         return FIRN_OK;
@@ -199,7 +236,8 @@ firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, firn_err
             path, firn_path_ends_with(path, ".fbx") ? ": export the FBX as Alembic" : "");
     if ((size_t)snprintf(file->path, sizeof file->path, "%s", path) >= sizeof file->path)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name '%.100s...' is too long", path);
-    firn_result result = formats[format].open != NULL ? formats[format].open(file, error) : FIRN_OK;
+    firn_result result =
+        formats[format].open != NULL ? formats[format].open(file, object, error) : FIRN_OK;
     if (result != FIRN_OK)
         firn_mesh_file_close(file);
     return result;

@@ -31,17 +31,17 @@ firn_result firn_mesh_mix(const firn_mesh *a, const firn_mesh *b, double share, 
 typedef struct firn_mesh_file {
     char path[4096];
     firn_abc *archive;            // of an Alembic file
-    bool ranged;                  // it is animated
+    bool ranged;                  // what is selected in it is animated
     double first_time, last_time; // s, when ranged
 } firn_mesh_file;
 
 void firn_mesh_file_close(firn_mesh_file *file);
 
-/// Opens a file, unless it is open already.
-firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, firn_error *error);
+/// Opens a file, unless it is open already; object selects meshes of an archive, "" all.
+firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, const char *object,
+                                firn_error *error);
 
-/// Reads the mesh at a time (s), in the units of the file. object selects meshes of an archive; ""
-/// takes all. The message of a failure names the file.
+/// Reads the mesh at a time (s), in the units of the file. The message of a failure names the file.
 firn_result firn_mesh_file_read(firn_mesh_file *file, const char *object, double time,
                                 firn_mesh *mesh, firn_error *error);
 

@@ -74,7 +74,8 @@ firn_result firn_mesh_reader_create(const firn_mesh_reader_def *def, firn_mesh_r
     r->def.object = r->object;
     r->numbered = firn_path_has_frame(r->file);
     r->clip = firn_clip_make(&def->clip, r->numbered, def->start_frame, def->fps);
-    firn_result result = r->numbered ? FIRN_OK : firn_mesh_file_open(&r->open, r->file, error);
+    firn_result result =
+        r->numbered ? FIRN_OK : firn_mesh_file_open(&r->open, r->file, r->object, error);
     if (result != FIRN_OK) {
         firn_mesh_reader_destroy(r);
         return result;
@@ -122,7 +123,7 @@ static firn_result read_number(firn_mesh_reader *r, int number, firn_mesh *mesh,
 {
     char path[FIRN_PATH_SIZE];
     FIRN_TRY(firn_path_of_frame(r->file, number, path, sizeof path, error));
-    FIRN_TRY(firn_mesh_file_open(&r->open, path, error));
+    FIRN_TRY(firn_mesh_file_open(&r->open, path, r->object, error));
     return firn_mesh_file_read(&r->open, r->object, (double)number / r->def.fps, mesh, error);
 }
 

@@ -110,6 +110,7 @@ static firn_result read_vdb(firn_point_file *file, const char *path, const char 
         [FIRN_VDB_ATTRIBUTE_FLOAT] = {FIRN_STORAGE_FLOAT32, 1},
         [FIRN_VDB_ATTRIBUTE_INT] = {FIRN_STORAGE_INT32, 1},
         [FIRN_VDB_ATTRIBUTE_VEC3] = {FIRN_STORAGE_FLOAT32, 3},
+        [FIRN_VDB_ATTRIBUTE_MAT3] = {FIRN_STORAGE_FLOAT32, 9},
     };
     firn_vdb_reader_def settings = firn_vdb_reader_def_default();
     firn_vdb_reader *reader = NULL;

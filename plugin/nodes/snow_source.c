@@ -3,6 +3,7 @@
 #include "mesh_reader.h"
 #include "point_file.h"
 #include "shape_file.h"
+#include "source_channels.h"
 
 #include "firn/source.h"
 
@@ -17,6 +18,7 @@ typedef struct settings {
     firn_axes_def axes;
     firn_place_def place;
     firn_clip_def clip;
+    char channels[FIRN_TEXT_SIZE];
     firn_source_def def;
     firn_vdb_mesh_def mesh;
     firn_vdb_shape_def shape;
@@ -30,7 +32,8 @@ typedef struct state {
     bool made; // but for what has keys
     firn_vdb_shape *shape;
     firn_placed_surface placed;
-    float *position, *velocity, *mass, *jp;
+    float *position;
+    firn_source_channels channels;
 } state;
 
 #define FROM_FILE "region==mesh|level_set|points"
@@ -56,9 +59,12 @@ static const firn_param params[] = {
      "Mesh, level set or particle cache; a frame number in it is that of the first frame",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: patterns of Alembic paths (body* ^*_eye), or the name of a grid; "
-     "empty takes all",
+     "Which part of the file: patterns of Alembic paths, or the name of a grid; empty takes all",
      .visible_when = FROM_FILE},
+    {FIRN_PARAM(settings, channels), FIRN_STRING, {0}, 0, 0, "",
+     "What the particles carry beside what they need, with spaces between: temperature=268, "
+     "temperature=268~2 with lumps of 2 K, Cd=0.9,0.95,1; dirt:1=0.5 or tint:3=1,0,0 for channels "
+     "of your own; a name alone takes the values of points, or the default", .added = true},
 };
 // clang-format on
 
@@ -75,7 +81,8 @@ static firn_result check(const void *memory, firn_error *error)
     const settings *s = memory;
     if (s->region >= REGION_MESH && s->file[0] == '\0')
         return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name what to fill");
-    return FIRN_OK;
+    firn_source_channels channels = {0};
+    return firn_source_channels_read(s->channels, &channels, error);
 }
 
 static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
@@ -92,9 +99,7 @@ static void release(void *memory)
     firn_vdb_shape_destroy(own->shape);
     firn_surface_release(&own->placed);
     firn_free(own->position);
-    firn_free(own->velocity);
-    firn_free(own->mass);
-    firn_free(own->jp);
+    firn_source_channels_free(&own->channels);
 }
 
 // The frame of the file that is shown at the start, and its name.
@@ -161,16 +166,11 @@ static firn_result load_shape(const firn_cook *cook, firn_error *error)
 static firn_result take_points(state *own, const firn_points *points, firn_error *error)
 {
     FIRN_TRY(firn_points_floats(points, "P", 3, &own->position, error));
-    FIRN_TRY(firn_points_floats(points, "v", 3, &own->velocity, error));
-    FIRN_TRY(firn_points_floats(points, "mass", 1, &own->mass, error));
-    FIRN_TRY(firn_points_floats(points, "Jp", 1, &own->jp, error));
+    FIRN_TRY(firn_source_channels_take(&own->channels, points, error));
     firn_source_def *def = &own->data.def;
     def->region = FIRN_REGION_POINTS;
     def->point_count = points->count;
     def->points = (const firn_vec3 *)(const void *)own->position;
-    def->point_velocity = (const firn_vec3 *)(const void *)own->velocity;
-    def->point_mass = own->mass;
-    def->point_jp = own->jp;
     return FIRN_OK;
 }
 
@@ -186,8 +186,9 @@ static firn_result load_points(const firn_cook *cook, firn_error *error)
     if (result == FIRN_OK)
         result = take_points(own, &file.points, error);
     if (result == FIRN_OK)
-        result = firn_points_place(own->data.def.point_count, own->position, own->velocity,
-                                   &s->axes, &s->place, path, error);
+        result = firn_points_place(own->data.def.point_count, own->position,
+                                   firn_source_channels_points(&own->channels, "v"), &s->axes,
+                                   &s->place, path, error);
     firn_point_file_close(&file);
     return result;
 }
@@ -241,10 +242,16 @@ static firn_result cook(firn_cook *cook, firn_error *error)
         return moves ? follow_keys(cook, error) : FIRN_OK;
     own->data.def = s->def;
     own->data.def.region = s->region == REGION_BOX ? FIRN_REGION_BOX : FIRN_REGION_SPHERE;
+    firn_source_channels_free(&own->channels);
+    FIRN_TRY(firn_source_channels_read(s->channels, &own->channels, error));
     if (s->region == REGION_POINTS)
         FIRN_TRY(load_points(cook, error));
     else if (s->region >= REGION_MESH)
         FIRN_TRY(load_shape(cook, error));
+    own->data.def.values = own->channels.values;
+    own->data.def.value_count = own->channels.value_count;
+    own->data.channels = own->channels.asked.row;
+    own->data.channel_count = own->channels.asked.count;
     own->made = true;
     return moves ? follow_keys(cook, error) : FIRN_OK;
 }

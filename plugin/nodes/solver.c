@@ -1,10 +1,11 @@
 #include "nodes.h"
 
+#include "channel_columns.h"
 #include "contact_stats.h"
+#include "point_file.h"
 
 #include "firn/sim.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ typedef struct settings {
     firn_sim_def def;
 } settings;
 
-enum { COLUMN_COUNT = 9, STAT_COUNT = 18 };
+enum { STAT_COUNT = 18 };
 
 // What firn_sim_change takes over.
 #define ANIMATED                                                                                   \
@@ -35,12 +36,10 @@ typedef struct state {
     firn_material_id common;     // of sources that have none
     firn_pose_key *keys;
 
-    // Copies of what the simulation keeps in another form.
-    firn_vec3 *position, *velocity;
-    float *radius, *density;
-    firn_mat3 *deformation;
-    size_t capacity;
-    firn_attribute columns[COLUMN_COUNT];
+    int channel_count;       // of the simulation
+    firn_attribute *columns; // of those that are published
+    void **copies;           // of what the simulation keeps in another form
+    size_t capacity;         // particles that fit in each copy
     firn_particle_data data;
     firn_stat *stats; // STAT_COUNT of the simulation, then those of each collider
 
@@ -48,6 +47,8 @@ typedef struct state {
     const firn_cook *cook;
     int64_t substeps_before; // -1: no substep yet
     double iterations, rejected, begun;
+
+    firn_point_file file; // particles that were read instead of simulated
 
     bool stopped; // in the middle of a frame, without a way back to the one before
 } state;
@@ -92,20 +93,29 @@ static firn_result check(const void *memory, firn_error *error)
     return result;
 }
 
+static void machine(char *name)
+{
+    firn_sim_def def = firn_sim_def_default();
+    firn_sim *sim = NULL;
+    if (firn_sim_create(&def, &sim, NULL) == FIRN_OK)
+        snprintf(name, 32, "%s", firn_sim_isa(sim));
+    firn_sim_destroy(sim);
+}
+
 static void release(void *memory)
 {
     state *own = memory;
     firn_sim_destroy(own->sim);
+    firn_point_file_close(&own->file);
     firn_free(own->colliders);
     firn_contact_stats_destroy(own->stats);
     firn_free(own->sources);
     firn_free(own->materials);
     firn_free(own->keys);
-    firn_free(own->position);
-    firn_free(own->velocity);
-    firn_free(own->radius);
-    firn_free(own->density);
-    firn_free(own->deformation);
+    for (int i = 0; i < own->channel_count && own->copies != NULL; i++)
+        firn_free(own->copies[i]);
+    firn_free(own->copies);
+    firn_free(own->columns);
 }
 
 // --- Building the simulation ---------------------------------------------------------------------
@@ -123,6 +133,20 @@ static const firn_material_def *common_material(const firn_cook *cook)
     return linked ? firn_cook_input(cook, "material", 0)->material : NULL;
 }
 
+// What any source gives all particles have.
+static firn_result add_channels(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
+        const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
+        for (size_t k = 0; k < source->channel_count; k++) {
+            firn_result added = firn_sim_add_channel(own->sim, &source->channels[k], error);
+            FIRN_TRY(firn_cook_blame(cook, "sources", i, added));
+        }
+    }
+    return FIRN_OK;
+}
+
 static firn_result add_sources(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
@@ -132,6 +156,7 @@ static firn_result add_sources(const firn_cook *cook, firn_error *error)
     if (own->sources == NULL || own->materials == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the sources");
     FIRN_TRY(add_material(own, common_material(cook), &own->common, error));
+    FIRN_TRY(add_channels(cook, error));
     for (size_t i = 0; i < count; i++) {
         const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
         firn_source_def def = source->def;
@@ -293,73 +318,63 @@ static firn_result advance(firn_cook *cook, firn_error *error)
 
 // --- What comes out ------------------------------------------------------------------------------
 
-static firn_result claim_arrays(state *own, size_t count, bool deformation, firn_error *error)
+// The columns and their copies are as many as there are channels, published or not.
+static firn_result claim_columns(state *own, size_t count, firn_error *error)
 {
+    if (own->columns == NULL) {
+        own->channel_count = firn_sim_channel_count(own->sim);
+        own->columns = firn_alloc_zero((size_t)own->channel_count * sizeof *own->columns);
+        own->copies = firn_alloc_zero((size_t)own->channel_count * sizeof *own->copies);
+        if (own->columns == NULL || own->copies == NULL)
+            return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the channels");
+    }
     if (count <= own->capacity)
         return FIRN_OK;
-    size_t wanted = count + count / 4 + 1;
-    firn_free(own->position);
-    firn_free(own->velocity);
-    firn_free(own->radius);
-    firn_free(own->density);
-    firn_free(own->deformation);
-    own->capacity = 0;
-    own->position = firn_alloc(wanted * sizeof *own->position);
-    own->velocity = firn_alloc(wanted * sizeof *own->velocity);
-    own->radius = firn_alloc(wanted * sizeof *own->radius);
-    own->density = firn_alloc(wanted * sizeof *own->density);
-    own->deformation = deformation ? firn_alloc(wanted * sizeof *own->deformation) : NULL;
-    if (own->position == NULL || own->velocity == NULL || own->radius == NULL ||
-        own->density == NULL || (deformation && own->deformation == NULL))
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %zu particles", count);
-    own->capacity = wanted;
+    for (int i = 0; i < own->channel_count; i++) {
+        firn_free(own->copies[i]);
+        own->copies[i] = NULL;
+    }
+    own->capacity = count + count / 4 + 1;
     return FIRN_OK;
 }
 
-static firn_result read_arrays(const firn_cook *cook, firn_error *error)
+static firn_result read_channel(state *own, int index, size_t count, firn_error *error)
 {
-    const settings *s = cook->settings;
-    state *own = cook->state;
-    firn_particle_view view = firn_sim_particles(own->sim);
-    FIRN_TRY(claim_arrays(own, view.count, s->deformation, error));
-    const struct {
-        firn_quantity quantity;
-        void *values;
-    } reads[] = {{FIRN_POSITION, own->position},
-                 {FIRN_VELOCITY, own->velocity},
-                 {FIRN_DENSITY, own->density},
-                 {FIRN_DEFORMATION, own->deformation}};
-    for (size_t i = 0; i < FIRN_COUNT(reads) && view.count > 0; i++)
-        if (reads[i].values != NULL)
-            FIRN_TRY(
-                firn_sim_read(own->sim, reads[i].quantity, 0, view.count, reads[i].values, error));
-    // The radius of a sphere with the particle's initial volume, 3 / (4 pi) of its cube.
-    for (size_t i = 0; i < view.count; i++)
-        own->radius[i] = cbrtf(0.238732415f * view.volume[i]);
-    return FIRN_OK;
+    const firn_channel *channel = firn_sim_channel(own->sim, index);
+    size_t size = (size_t)channel->components * firn_channel_type_size(channel->type);
+    if (own->copies[index] == NULL)
+        own->copies[index] = firn_alloc(own->capacity * size);
+    if (own->copies[index] == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %s of %zu particles",
+                         channel->name, count);
+    return firn_sim_read(own->sim, index, 0, count, own->copies[index], error);
+}
+
+static bool is_published(const settings *s, const firn_sim *sim, int index)
+{
+    unsigned use = firn_sim_channel(sim, index)->use;
+    return (use & FIRN_CHANNEL_PUBLISHED) != 0 && firn_sim_has_channel(sim, index) &&
+           ((use & FIRN_CHANNEL_ON_DEMAND) == 0 || s->deformation);
 }
 
 static firn_result publish(firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
-    FIRN_TRY(read_arrays(cook, error));
-    firn_particle_view view = firn_sim_particles(own->sim);
-    const firn_attribute columns[COLUMN_COUNT] = {
-        {"P", FIRN_STORAGE_FLOAT32, FIRN_TYPE_POINT, 3, own->position},
-        {"v", FIRN_STORAGE_FLOAT32, FIRN_TYPE_VECTOR, 3, own->velocity},
-        {"id", FIRN_STORAGE_UINT32, FIRN_TYPE_NONE, 1, view.id},
-        {"pscale", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, own->radius},
-        {"mass", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, view.mass},
-        {"Jp", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, view.jp},
-        {"density", FIRN_STORAGE_FLOAT32, FIRN_TYPE_NONE, 1, own->density},
-        {"material", FIRN_STORAGE_UINT8, FIRN_TYPE_NONE, 1, view.material},
-        {"F", FIRN_STORAGE_FLOAT32, FIRN_TYPE_MATRIX, 9, own->deformation},
-    };
-    memcpy(own->columns, columns, sizeof columns);
-    own->data.points = (firn_points){.count = view.count,
-                                     .attributes = own->columns,
-                                     .attribute_count = COLUMN_COUNT - !s->deformation};
+    size_t count = firn_sim_particles(own->sim).count, columns = 0;
+    FIRN_TRY(claim_columns(own, count, error));
+    for (int i = 0; i < own->channel_count; i++) {
+        if (!is_published(s, own->sim, i))
+            continue;
+        const void *values = firn_sim_values(own->sim, i);
+        if (values == NULL && count > 0) {
+            FIRN_TRY(read_channel(own, i, count, error));
+            values = own->copies[i];
+        }
+        own->columns[columns++] = firn_channel_column(firn_sim_channel(own->sim, i), values);
+    }
+    own->data.points =
+        (firn_points){.count = count, .attributes = own->columns, .attribute_count = columns};
     own->data.cell_size = s->def.cell_size;
     collect_stats(own);
     for (size_t i = 0; i < own->collider_count; i++)
@@ -393,6 +408,23 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     return firn_sim_save(own->sim, path, error);
 }
 
+// Particles as a write node left them. Nodes behind take what is checked here.
+static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
+{
+    static const char *const needed[] = {"P", "v", "mass", "Jp"};
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    firn_point_file_close(&own->file);
+    FIRN_TRY(firn_point_file_read(&own->file, path, "", cook->frame / cook->fps, error));
+    for (size_t i = 0; i < FIRN_COUNT(needed); i++)
+        if (firn_points_find(&own->file.points, needed[i]) == NULL)
+            return firn_fail(error, FIRN_ERR_UNSUPPORTED, "'%.700s' has no %s", path, needed[i]);
+    own->data.points = own->file.points;
+    own->data.cell_size = s->def.cell_size;
+    cook->output->particles = &own->data;
+    return FIRN_OK;
+}
+
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
@@ -424,4 +456,6 @@ const firn_node_type firn_node_solver = {
     .cook = cook,
     .release = release,
     .save = save,
+    .replay = replay,
+    .machine = machine,
 };

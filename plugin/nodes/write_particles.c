@@ -1,5 +1,6 @@
 #include "nodes.h"
 
+#include "channel_columns.h"
 #include "output_file.h"
 
 #include "firn/abc_write.h"
@@ -10,7 +11,6 @@
 #include <string.h>
 
 enum { FORMAT_ABC, FORMAT_BGEO, FORMAT_BGEO_GZ, FORMAT_VDB };
-enum { ATTRIBUTE_LIMIT = 16 };
 
 typedef struct settings {
     firn_output output;
@@ -40,27 +40,11 @@ static const firn_param params[] = {
      "One archive of all frames, which appears when the last one is done; else one for each frame",
      .visible_when = "format==abc"},
     {FIRN_PARAM(settings, attributes), FIRN_STRING, {0}, 0, 0, "",
-     "What goes into the file beside P, with spaces between: v id pscale mass Jp density material "
-     "F",
+     "Channels that go into the file beside P, with spaces between: v id pscale mass Jp density "
+     "material stiffness volume F temperature Cd; dirt:1 or tint:3 for those of your own",
      .text = "v id pscale mass Jp"},
 };
 // clang-format on
-
-/// The attributes that there are, and what each is to Alembic and VDB.
-static const struct {
-    const char *name;
-    int abc; // firn_abc_value, -1: the archive has a place for it
-    int vdb; // firn_vdb_attribute_type, -1: none
-} known[] = {
-    {"v", -1, FIRN_VDB_ATTRIBUTE_VEC3},
-    {"id", -1, FIRN_VDB_ATTRIBUTE_INT},
-    {"pscale", -1, FIRN_VDB_ATTRIBUTE_FLOAT},
-    {"mass", FIRN_ABC_FLOAT, FIRN_VDB_ATTRIBUTE_FLOAT},
-    {"Jp", FIRN_ABC_FLOAT, FIRN_VDB_ATTRIBUTE_FLOAT},
-    {"density", FIRN_ABC_FLOAT, FIRN_VDB_ATTRIBUTE_FLOAT},
-    {"material", FIRN_ABC_INT, FIRN_VDB_ATTRIBUTE_INT},
-    {"F", FIRN_ABC_MAT3, -1},
-};
 
 static void reset(void *memory)
 {
@@ -68,41 +52,22 @@ static void reset(void *memory)
     s->vdb = firn_vdb_points_def_default();
 }
 
-/// The next word of a list; false at its end.
-static bool next_word(const char **list, char *word, size_t size)
+static firn_result read_list(const settings *s, firn_channel_list *list, firn_error *error)
 {
-    *list += strspn(*list, " ,");
-    size_t length = strcspn(*list, " ,");
-    snprintf(word, size, "%.*s", (int)length, *list);
-    *list += length;
-    return length > 0;
+    return firn_channel_list_read(s->attributes, FIRN_CHANNEL_PUBLISHED, "attributes", list, error);
 }
 
-static bool wants(const settings *s, const char *name)
+static bool wants(const firn_channel_list *list, const char *name)
 {
-    char word[FIRN_TEXT_SIZE];
-    for (const char *at = s->attributes; next_word(&at, word, sizeof word);)
-        if (strcmp(word, name) == 0)
-            return true;
-    return false;
+    return firn_channel_list_find(list, name) != NULL;
 }
 
 static firn_result check(const void *memory, firn_error *error)
 {
     const settings *s = memory;
     FIRN_TRY(firn_output_check(&s->output, error));
-    char word[FIRN_TEXT_SIZE];
-    for (const char *at = s->attributes; next_word(&at, word, sizeof word);) {
-        bool found = false;
-        for (size_t i = 0; i < FIRN_COUNT(known); i++)
-            found = found || strcmp(known[i].name, word) == 0;
-        if (!found)
-            return firn_fail(error, FIRN_ERR_ARGUMENT,
-                             "attributes has '%s'; there are v id pscale mass Jp density material "
-                             "F",
-                             word);
-    }
-    return FIRN_OK;
+    firn_channel_list list;
+    return read_list(s, &list, error);
 }
 
 static void release(void *memory)
@@ -117,16 +82,28 @@ typedef struct column {
     void *owned;
 } column;
 
-static firn_result convert(const firn_points *points, const char *name, firn_storage wanted,
-                           column *out, firn_error *error)
+static firn_result find_column(const firn_points *points, const firn_channel *channel,
+                               const firn_attribute **found, firn_error *error)
 {
-    const firn_attribute *from = firn_points_find(points, name);
-    memset(out, 0, sizeof *out);
-    if (from == NULL)
+    const firn_attribute *from = *found = firn_points_find(points, channel->name);
+    if (from == NULL || from->storage == FIRN_STORAGE_STRING)
         return firn_fail(error, FIRN_ERR_NOT_FOUND,
                          "the particles have no %s; take it out of attributes or let the solver "
                          "make it",
-                         name);
+                         channel->name);
+    if (from->tuple_size != channel->components)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "the particles have %s with %d components, attributes has it with %d",
+                         channel->name, from->tuple_size, channel->components);
+    return FIRN_OK;
+}
+
+static firn_result convert(const firn_points *points, const firn_channel *channel,
+                           firn_storage wanted, column *out, firn_error *error)
+{
+    memset(out, 0, sizeof *out);
+    const firn_attribute *from;
+    FIRN_TRY(find_column(points, channel, &from, error));
     size_t count = points->count * (size_t)from->tuple_size;
     bool integer = wanted == FIRN_STORAGE_INT32 || wanted == FIRN_STORAGE_UINT64;
     if (from->storage == wanted) {
@@ -136,7 +113,7 @@ static firn_result convert(const firn_points *points, const char *name, firn_sto
     size_t size = firn_storage_size(wanted);
     out->values = out->owned = firn_alloc((count + 1) * size);
     if (out->owned == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot write %s", name);
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot write %s", channel->name);
     if (!integer) {
         firn_attribute_floats(from, 0, count, out->owned);
         return FIRN_OK;
@@ -157,13 +134,20 @@ static firn_result convert(const firn_points *points, const char *name, firn_sto
 static firn_result write_bgeo(const firn_cook *cook, const firn_particle_data *data,
                               const char *path, firn_error *error)
 {
-    const settings *s = cook->settings;
-    firn_attribute columns[ATTRIBUTE_LIMIT];
+    firn_channel_list list;
+    FIRN_TRY(read_list(cook->settings, &list, error));
+    firn_attribute columns[FIRN_CHANNEL_LIST + 1];
     size_t count = 0;
-    for (size_t i = 0; i < data->points.attribute_count && count < ATTRIBUTE_LIMIT; i++) {
+    for (size_t i = 0; i < data->points.attribute_count; i++) {
         const firn_attribute *from = &data->points.attributes[i];
-        if (strcmp(from->name, "P") == 0 || wants(s, from->name))
+        if (strcmp(from->name, "P") == 0 || wants(&list, from->name))
             columns[count++] = *from;
+    }
+    // Columns of the table a cache may lack; one that was declared is missed.
+    for (size_t i = 0; i < list.count; i++) {
+        const firn_attribute *there;
+        if (firn_channel_find(list.row[i].name) == NULL)
+            FIRN_TRY(find_column(&data->points, &list.row[i], &there, error));
     }
     const char *const strings[] = {cook->version, FIRN_UNITS};
     const int32_t first = 0, second = 1;
@@ -186,31 +170,39 @@ static firn_result write_bgeo(const firn_cook *cook, const firn_particle_data *d
 
 // --- VDB points ----------------------------------------------------------------------------------
 
+static int vdb_type_of(const firn_channel *channel)
+{
+    if (channel->type != FIRN_CHANNEL_FLOAT)
+        return FIRN_VDB_ATTRIBUTE_INT;
+    return channel->components == 1   ? FIRN_VDB_ATTRIBUTE_FLOAT
+           : channel->components == 3 ? FIRN_VDB_ATTRIBUTE_VEC3
+                                      : FIRN_VDB_ATTRIBUTE_MAT3;
+}
+
 static firn_result write_vdb(const firn_cook *cook, const firn_particle_data *data,
                              const char *path, firn_error *error)
 {
-    static const firn_storage storages[] = {
-        [FIRN_VDB_ATTRIBUTE_FLOAT] = FIRN_STORAGE_FLOAT32,
-        [FIRN_VDB_ATTRIBUTE_INT] = FIRN_STORAGE_INT32,
-        [FIRN_VDB_ATTRIBUTE_VEC3] = FIRN_STORAGE_FLOAT32,
-    };
     const settings *s = cook->settings;
-    firn_vdb_attribute attributes[FIRN_COUNT(known)];
-    column columns[FIRN_COUNT(known) + 1] = {{0}};
+    firn_channel_list list;
+    FIRN_TRY(read_list(s, &list, error));
+    firn_vdb_attribute attributes[FIRN_CHANNEL_LIST];
+    column columns[FIRN_CHANNEL_LIST] = {{0}};
     size_t count = 0;
     firn_result result = FIRN_OK;
-    for (size_t i = 0; i < FIRN_COUNT(known) && result == FIRN_OK; i++) {
-        if (!wants(s, known[i].name) || known[i].vdb < 0)
+    for (size_t i = 0; i < list.count && result == FIRN_OK; i++) {
+        if (strcmp(list.row[i].name, "P") == 0)
             continue;
-        result =
-            convert(&data->points, known[i].name, storages[known[i].vdb], &columns[count], error);
-        attributes[count] =
-            (firn_vdb_attribute){known[i].name, known[i].vdb, columns[count].values};
+        int type = vdb_type_of(&list.row[i]);
+        firn_storage storage =
+            type == FIRN_VDB_ATTRIBUTE_INT ? FIRN_STORAGE_INT32 : FIRN_STORAGE_FLOAT32;
+        result = convert(&data->points, &list.row[i], storage, &columns[count], error);
+        attributes[count] = (firn_vdb_attribute){list.row[i].name, type, columns[count].values};
         count++;
     }
     column position = {0};
     if (result == FIRN_OK)
-        result = convert(&data->points, "P", FIRN_STORAGE_FLOAT32, &position, error);
+        result = convert(&data->points, firn_channel_at(FIRN_POSITION), FIRN_STORAGE_FLOAT32,
+                         &position, error);
     if (result == FIRN_OK) {
         const firn_output_meta meta = firn_output_meta_of(cook->version);
         firn_vdb_points points = {.count = data->points.count,
@@ -232,10 +224,33 @@ static firn_result write_vdb(const firn_cook *cook, const firn_particle_data *da
 
 // --- Alembic -------------------------------------------------------------------------------------
 
+// Archives have places of their own for these.
+static bool has_place(const firn_channel *channel)
+{
+    static const char *const places[] = {"P", "v", "id", "pscale"};
+    for (size_t i = 0; i < FIRN_COUNT(places); i++)
+        if (strcmp(places[i], channel->name) == 0)
+            return true;
+    return false;
+}
+
+static firn_abc_value abc_value_of(const firn_channel *channel)
+{
+    if (channel->type != FIRN_CHANNEL_FLOAT)
+        return FIRN_ABC_INT;
+    if (channel->components == 1)
+        return FIRN_ABC_FLOAT;
+    if (channel->components == 9)
+        return FIRN_ABC_MAT3;
+    return channel->kind == FIRN_CHANNEL_COLOR ? FIRN_ABC_COLOR : FIRN_ABC_VECTOR;
+}
+
 static firn_result open_archive(const firn_cook *cook, const char *path, int first_frame, int step,
                                 state *archive, firn_error *error)
 {
     const settings *s = cook->settings;
+    firn_channel_list list;
+    FIRN_TRY(read_list(s, &list, error));
     firn_abc_writer_def def = firn_abc_writer_def_default();
     def.resumable = s->single_file;
     def.fps = cook->fps;
@@ -244,13 +259,13 @@ static firn_result open_archive(const firn_cook *cook, const char *path, int fir
     firn_abc_points_def points = firn_abc_points_def_default();
     FIRN_TRY(firn_abc_writer_add_clock(archive->writer, first_frame / cook->fps, step / cook->fps,
                                        &points.clock, error));
-    firn_abc_param_def declared[FIRN_COUNT(known)];
-    for (size_t i = 0; i < FIRN_COUNT(known); i++)
-        if (known[i].abc >= 0 && wants(s, known[i].name))
-            declared[points.param_count++] =
-                (firn_abc_param_def){known[i].name, (firn_abc_value)known[i].abc, FIRN_ABC_VARYING};
-    points.velocities = wants(s, "v");
-    points.widths = wants(s, "pscale");
+    firn_abc_param_def declared[FIRN_CHANNEL_LIST];
+    for (size_t i = 0; i < list.count; i++)
+        if (!has_place(&list.row[i]))
+            declared[points.param_count++] = (firn_abc_param_def){
+                list.row[i].name, abc_value_of(&list.row[i]), FIRN_ABC_VARYING};
+    points.velocities = wants(&list, "v");
+    points.widths = wants(&list, "pscale");
     points.params = declared;
     FIRN_TRY(firn_abc_writer_add_points(archive->writer, FIRN_ABC_ROOT, "snow", &points,
                                         &archive->object, error));
@@ -260,16 +275,16 @@ static firn_result open_archive(const firn_cook *cook, const char *path, int fir
 /// Everything that one sample needs, with the copies to release.
 typedef struct sample {
     firn_abc_points_data data;
-    const void *params[FIRN_COUNT(known)];
-    column columns[FIRN_COUNT(known) + 1];
+    const void *params[FIRN_CHANNEL_LIST];
+    column columns[FIRN_CHANNEL_LIST + 1];
     size_t count;
 } sample;
 
-static firn_result take(const firn_points *points, const char *name, firn_storage storage,
-                        sample *to, const void **values, firn_error *error)
+static firn_result take(const firn_points *points, const firn_channel *channel,
+                        firn_storage storage, sample *to, const void **values, firn_error *error)
 {
     column *place = &to->columns[to->count++];
-    firn_result result = convert(points, name, storage, place, error);
+    firn_result result = convert(points, channel, storage, place, error);
     *values = place->values;
     return result;
 }
@@ -278,7 +293,7 @@ static firn_result take(const firn_points *points, const char *name, firn_storag
 static firn_result take_widths(const firn_points *points, sample *to, firn_error *error)
 {
     const void *radius = NULL;
-    FIRN_TRY(take(points, "pscale", FIRN_STORAGE_FLOAT32, to, &radius, error));
+    FIRN_TRY(take(points, firn_channel_find("pscale"), FIRN_STORAGE_FLOAT32, to, &radius, error));
     column *place = &to->columns[to->count - 1];
     float *width = place->owned;
     if (width == NULL) {
@@ -295,27 +310,31 @@ static firn_result take_widths(const firn_points *points, sample *to, firn_error
 static firn_result fill_sample(const settings *s, const firn_points *points, sample *to,
                                firn_error *error)
 {
-    const void *values = NULL;
+    firn_channel_list list;
+    FIRN_TRY(read_list(s, &list, error));
+    static const struct {
+        const char *name;
+        firn_storage storage;
+    } places[] = {
+        {"P", FIRN_STORAGE_FLOAT32}, {"v", FIRN_STORAGE_FLOAT32}, {"id", FIRN_STORAGE_UINT64}};
+    const void *values[FIRN_COUNT(places)] = {NULL};
+    for (size_t i = 0; i < FIRN_COUNT(places); i++)
+        if (i == 0 || wants(&list, places[i].name))
+            FIRN_TRY(take(points, firn_channel_find(places[i].name), places[i].storage, to,
+                          &values[i], error));
     to->data.count = points->count;
-    FIRN_TRY(take(points, "P", FIRN_STORAGE_FLOAT32, to, &values, error));
-    to->data.positions = values;
-    if (wants(s, "v")) {
-        FIRN_TRY(take(points, "v", FIRN_STORAGE_FLOAT32, to, &values, error));
-        to->data.velocities = values;
-    }
-    if (wants(s, "id")) {
-        FIRN_TRY(take(points, "id", FIRN_STORAGE_UINT64, to, &values, error));
-        to->data.ids = values;
-    }
-    if (wants(s, "pscale"))
+    to->data.positions = values[0];
+    to->data.velocities = values[1];
+    to->data.ids = values[2];
+    if (wants(&list, "pscale"))
         FIRN_TRY(take_widths(points, to, error));
     size_t count = 0;
-    for (size_t i = 0; i < FIRN_COUNT(known); i++) {
-        if (known[i].abc < 0 || !wants(s, known[i].name))
+    for (size_t i = 0; i < list.count; i++) {
+        if (has_place(&list.row[i]))
             continue;
-        firn_storage storage =
-            known[i].abc == FIRN_ABC_INT ? FIRN_STORAGE_INT32 : FIRN_STORAGE_FLOAT32;
-        FIRN_TRY(take(points, known[i].name, storage, to, &to->params[count++], error));
+        bool whole = abc_value_of(&list.row[i]) == FIRN_ABC_INT;
+        FIRN_TRY(take(points, &list.row[i], whole ? FIRN_STORAGE_INT32 : FIRN_STORAGE_FLOAT32, to,
+                      &to->params[count++], error));
     }
     to->data.params = to->params;
     return FIRN_OK;

@@ -54,7 +54,7 @@ static bool is_done(const firn_bake *bake, const firn_bake_target *target, int f
     return bake->resume && has_file(bake, target->node, frame);
 }
 
-static size_t find_wanted(firn_bake *bake, int frame)
+size_t firn_bake_find_wanted(firn_bake *bake, int frame)
 {
     size_t count = 0;
     for (size_t t = 0; t < bake->target_count; t++)
@@ -86,7 +86,7 @@ static firn_result bake_frame(firn_bake *bake, int frame, firn_error *error)
 {
     firn_graph *graph = bake->graph;
     const firn_host *host = &graph->host;
-    size_t wanted = find_wanted(bake, frame);
+    size_t wanted = firn_bake_find_wanted(bake, frame);
     if (wanted == 0) {
         const firn_cache_frame *found = firn_manifest_find(bake->manifest, frame);
         if (host->frame_done != NULL && found != NULL)
@@ -94,14 +94,19 @@ static firn_result bake_frame(firn_bake *bake, int frame, firn_error *error)
         return FIRN_OK;
     }
     firn_bake_forget_files(bake);
-    firn_cook_pass pass = {.frame = frame, .keep = host->progress != NULL};
+    firn_cook_pass pass = {.frame = frame,
+                           .keep = host->progress != NULL,
+                           .replay = bake->replays ? firn_bake_replay_path : NULL,
+                           .user = bake};
+    bake->frame = frame;
     FIRN_TRY(prepare(bake, wanted, &pass, error));
     FIRN_TRY(firn_graph_run(graph, bake->wanted, wanted, &pass, error));
     FIRN_TRY(firn_lock_confirm(&bake->lock, error));
     FIRN_TRY(firn_bake_record_frame(bake, frame, error));
     // A frame that is in the manifest is not cooked again, so its checkpoint comes before; and the
     // one before that goes after, since a stop in between continues from it.
-    FIRN_TRY(firn_bake_checkpoint_if_due(bake, frame, error));
+    if (!bake->replays)
+        FIRN_TRY(firn_bake_checkpoint_if_due(bake, frame, error));
     FIRN_TRY(firn_manifest_write(bake->manifest, bake->folder, error));
     firn_bake_forget_checkpoints(bake);
     if (host->frame_done != NULL)
@@ -114,7 +119,8 @@ static firn_result stop(firn_bake *bake, int frame, firn_error *error)
     if (!bake->turned)
         return firn_fail(error, FIRN_ERR_CANCELLED,
                          "stopped at frame %d, before anything was replaced", frame);
-    FIRN_TRY(firn_bake_checkpoint(bake, error));
+    if (!bake->replays)
+        FIRN_TRY(firn_bake_checkpoint(bake, error));
     firn_bake_forget_checkpoints(bake);
     return firn_fail(error, FIRN_ERR_CANCELLED,
                      "stopped at frame %d; resume to continue from there", frame);
@@ -126,11 +132,15 @@ static firn_result bake_frames(firn_bake *bake, firn_error *error)
         drop_damaged(bake);
     FIRN_TRY(firn_bake_begin_archives(bake, error));
     int missing = bake->first;
-    while (missing <= bake->last && find_wanted(bake, missing) == 0)
+    while (missing <= bake->last && firn_bake_find_wanted(bake, missing) == 0)
         missing += bake->step;
+    bake->replays = bake->resume && missing <= bake->last && firn_bake_can_replay(bake);
+    bool simulates = missing <= bake->last && !bake->replays;
+    if (simulates)
+        FIRN_TRY(firn_bake_check_machine(bake, error));
     bake->checkpoint_time = firn_seconds();
     int restored = 0;
-    if (bake->resume && missing <= bake->last && bake->manifest->simulation == bake->simulation) {
+    if (bake->resume && simulates && bake->manifest->simulation == bake->simulation) {
         firn_bake_forget_checkpoints(bake);
         FIRN_TRY(firn_bake_restore(bake, missing - 1, &restored, error));
     }
@@ -156,6 +166,7 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     bake->step = def->step;
     bake->resume = def->resume;
     bake->overwrite = def->overwrite;
+    bake->allow_mixed = def->allow_mixed;
     if (bake->first > bake->last || bake->step < 1)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "frames %d to %d by %d are no range",
                          bake->first, bake->last, bake->step);
@@ -169,6 +180,9 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     for (size_t i = 0; i < bake->marcher_count; i++)
         bake->simulation =
             firn_hash64(&bake->marchers[i]->fresh, sizeof bake->simulation, bake->simulation);
+    for (size_t i = 0; i < bake->marcher_count; i++)
+        if (bake->marchers[i]->type->node->machine != NULL)
+            bake->marchers[i]->type->node->machine(bake->isa);
     firn_graph_release_stale(graph);
     for (size_t i = 0; i < bake->target_count; i++)
         firn_node_release(bake->targets[i].node);
@@ -191,6 +205,8 @@ firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def, firn_er
         result = bake_frames(&bake, error);
     for (size_t i = 0; i < bake.target_count; i++)
         firn_node_release(bake.targets[i].node);
+    for (size_t i = bake.marcher_count; bake.replays && i-- > 0;)
+        firn_node_release(bake.marchers[i]); // it has the particles of a frame and no state
     graph->hooks = (firn_bake_hooks){0};
     firn_bake_forget_files(&bake);
     firn_bake_forget_stats(&bake);

@@ -22,6 +22,9 @@ typedef struct firn_bake {
     bool continues;      // it was when the bake began
     uint64_t hash;       // of the graph
     uint64_t simulation; // of the marchers
+    char isa[32];        // instruction set that they use here; "": none
+    bool allow_mixed;
+    bool replays; // what the marchers made is read from files of the cache
     char folder[FIRN_PATH_SIZE];
     firn_lock lock;
     firn_manifest *manifest;
@@ -37,6 +40,7 @@ typedef struct firn_bake {
     firn_stat *stats;
     size_t stat_count, stat_capacity;
 
+    int frame;              // in progress
     int restored;           // frame of the checkpoint that is being loaded
     double checkpoint_time; // s, when the last one was written
 } firn_bake;
@@ -50,6 +54,8 @@ firn_result firn_bake_open(firn_bake *bake, firn_error *error);
 /// From here on the manifest on disk is about this graph; files of others stay until they are
 /// replaced.
 firn_result firn_bake_turn(firn_bake *bake, firn_error *error);
+/// Refuses to go on with a simulation of another version or instruction set, unless that is wanted.
+firn_result firn_bake_check_machine(firn_bake *bake, firn_error *error);
 /// True when a file is what this node writes now.
 bool firn_bake_fits(const firn_bake *bake, const firn_cache_file *file, const firn_node *node);
 
@@ -63,6 +69,14 @@ firn_result firn_bake_wrote(void *bake, const char *node, const char *path, firn
 firn_result firn_bake_record_frame(firn_bake *bake, int frame, firn_error *error);
 void firn_bake_forget_files(firn_bake *bake);
 void firn_bake_forget_stats(firn_bake *bake);
+
+// bake_replay.c
+/// Whether every frame with something to do can be made from particles of the cache.
+bool firn_bake_can_replay(firn_bake *bake);
+/// For a pass: the file of a marcher at the frame in progress.
+firn_result firn_bake_replay_path(void *bake, const firn_node *node, char *path, size_t size);
+/// The nodes that have something to do at a frame; they are in bake->wanted.
+size_t firn_bake_find_wanted(firn_bake *bake, int frame);
 
 // bake_archives.c
 /// Decides which files of many frames stay. Opens the others, unless a turn comes first.

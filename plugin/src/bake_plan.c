@@ -115,6 +115,29 @@ static firn_result refuse_stale(firn_bake *bake, firn_error *error)
                      bake->folder, differences);
 }
 
+// A file of a node that would write it otherwise now.
+static bool is_outdated(const firn_bake *bake, const firn_cache_file *file)
+{
+    for (size_t t = 0; t < bake->target_count; t++)
+        if (firn_bake_fits(bake, file, bake->targets[t].node))
+            return false;
+    return file->hash == 0 || firn_graph_find(bake->graph, file->node) != NULL;
+}
+
+// Nodes that were added have files to write, but none to replace.
+static bool replaces_files(const firn_bake *bake)
+{
+    const firn_manifest *manifest = bake->manifest;
+    for (size_t i = 0; i < manifest->file_count; i++)
+        if (is_outdated(bake, &manifest->files[i]))
+            return true;
+    for (size_t i = 0; i < manifest->frame_count; i++)
+        for (size_t k = 0; k < manifest->frames[i].file_count; k++)
+            if (is_outdated(bake, &manifest->frames[i].files[k]))
+                return true;
+    return false;
+}
+
 // What a bake may do with a manifest that was read.
 static firn_result judge(firn_bake *bake, firn_error *error)
 {
@@ -123,7 +146,7 @@ static firn_result judge(firn_bake *bake, firn_error *error)
     if (bake->overwrite)
         return FIRN_OK;
     if (bake->resume)
-        return same ? FIRN_OK : refuse_stale(bake, error);
+        return same || !replaces_files(bake) ? FIRN_OK : refuse_stale(bake, error);
     if (!same || count_range(bake) > 0 || would_replace_archive(bake))
         return refuse(bake, error);
     return FIRN_OK;
@@ -167,6 +190,19 @@ static firn_result check_strangers(const firn_bake *bake, firn_error *error)
     return FIRN_OK;
 }
 
+// Who makes the frames from here on.
+static firn_result sign(firn_bake *bake, firn_error *error)
+{
+    firn_manifest *manifest = bake->manifest;
+    char *program = firn_text_copy("firn " FIRN_VERSION);
+    if (program == NULL)
+        return firn_manifest_no_memory(error);
+    firn_free(manifest->program);
+    manifest->program = program;
+    snprintf(manifest->isa, sizeof manifest->isa, "%s", bake->isa);
+    return FIRN_OK;
+}
+
 static firn_result begin_manifest(firn_bake *bake, firn_error *error)
 {
     FIRN_TRY(firn_manifest_create(bake->graph, bake->hash, &bake->manifest, error));
@@ -206,14 +242,58 @@ firn_result firn_bake_turn(firn_bake *bake, firn_error *error)
     if (bake->turned)
         return FIRN_OK;
     // First of all, since a resume trusts the checkpoints of the manifest's simulation.
-    if (bake->manifest->simulation != bake->simulation)
+    bool simulated_anew = bake->manifest->simulation != bake->simulation;
+    if (simulated_anew)
         firn_bake_clear_checkpoints(bake);
     // Where there is a manifest, there is a graph.
     snprintf(path, sizeof path, "%.3500s/resolved.firn", bake->folder);
     FIRN_TRY(firn_graph_save_resolved(bake->graph, path, error));
     firn_manifest_turn(bake->manifest, bake->hash);
     bake->manifest->simulation = bake->simulation;
+    if (simulated_anew || bake->manifest->isa[0] == '\0')
+        FIRN_TRY(sign(bake, error));
     FIRN_TRY(firn_manifest_write(bake->manifest, bake->folder, error));
     bake->turned = true;
+    return FIRN_OK;
+}
+
+// Whether the bake leaves frames that others made beside its own.
+static bool leaves_frames(const firn_bake *bake)
+{
+    const firn_manifest *manifest = bake->manifest;
+    for (size_t i = 0; i < manifest->frame_count; i++) {
+        int frame = manifest->frames[i].frame;
+        bool inside =
+            frame >= bake->first && frame <= bake->last && (frame - bake->first) % bake->step == 0;
+        if (bake->resume || !inside)
+            return true;
+    }
+    return false;
+}
+
+firn_result firn_bake_check_machine(firn_bake *bake, firn_error *error)
+{
+    firn_manifest *manifest = bake->manifest;
+    bool same = strcmp(manifest->program, "firn " FIRN_VERSION) == 0 &&
+                (manifest->isa[0] == '\0' || strcmp(manifest->isa, bake->isa) == 0);
+    if (!bake->continues || bake->marcher_count == 0)
+        return FIRN_OK;
+    if (same && manifest->isa[0] != '\0')
+        return FIRN_OK;
+    if (same || !leaves_frames(bake))
+        return sign(bake, error);
+    if (!bake->allow_mixed)
+        return firn_fail(
+            error, FIRN_ERR_STALE,
+            "the cache in '%.300s' was simulated by %.60s with %.60s, and this is firn "
+            "%s with %s: bits would differ within the shot; go on there, overwrite all "
+            "frames, or allow a mixed cache",
+            bake->folder, manifest->program, manifest->isa, FIRN_VERSION, bake->isa);
+    char message[300];
+    snprintf(message, sizeof message, "frames by %.60s with %.60s and by firn %s with %s are mixed",
+             manifest->program, manifest->isa, FIRN_VERSION, bake->isa);
+    firn_bake_warn(bake, message);
+    size_t length = strlen(manifest->isa);
+    snprintf(manifest->isa + length, sizeof manifest->isa - length, " %s", bake->isa);
     return FIRN_OK;
 }

@@ -205,8 +205,11 @@ static firn_result cook_node(firn_node *node, const firn_cook_pass *pass, int fr
     if (result == FIRN_OK && !firn_cook_progress(&cook, 0.0, NULL, 0))
         return firn_fail(error, FIRN_ERR_CANCELLED, "stopped before frame %d of %s", frame,
                          node->name);
+    bool replays = type->sequential && pass->replay != NULL;
+    if (result == FIRN_OK && replays)
+        result = pass->replay(pass->user, node, restore, sizeof restore);
     if (result == FIRN_OK)
-        result = type->cook(&cook, error);
+        result = replays ? type->replay(&cook, restore, error) : type->cook(&cook, error);
     node->cooked = result == FIRN_OK;
     return name_the_node(node, result, error);
 }
@@ -217,7 +220,8 @@ static firn_result cook_demanded(firn_graph *graph, const firn_cook_pass *pass, 
 {
     for (size_t i = graph->node_count; i-- > 0;) {
         const firn_node *node = graph->order[i];
-        if (!node->demanded || is_current(node, frame))
+        bool replays = node->type->info.sequential && pass->replay != NULL;
+        if (!node->demanded || is_current(node, frame) || replays)
             continue;
         for (size_t s = 0; s < node->type->info.input_count; s++)
             for (size_t k = 0; k < node->inputs[s].count; k++)
@@ -287,7 +291,8 @@ firn_result firn_graph_run(firn_graph *graph, firn_node *const *targets, size_t 
 {
     mark_needed(graph, targets, target_count);
     FIRN_TRY(firn_graph_check_range(graph, pass->frame, error));
-    int begin = pass->restore != NULL ? pass->frame : first_frame_to_cook(graph, pass->frame);
+    bool jumps = pass->restore != NULL || pass->replay != NULL;
+    int begin = jumps ? pass->frame : first_frame_to_cook(graph, pass->frame);
     for (int frame = begin; frame <= pass->frame; frame++) {
         bool last = frame == pass->frame;
         for (size_t i = 0; i < graph->node_count; i++) {

@@ -211,6 +211,8 @@ typedef struct firn_cook_pass {
     int frame;
     bool keep;
     firn_result (*restore)(void *user, const firn_node *node, char *path, size_t size);
+    /// The file that a sequential node is read from instead of being cooked; NULL: it is cooked.
+    firn_result (*replay)(void *user, const firn_node *node, char *path, size_t size);
     void *user;
 } firn_cook_pass;
 firn_result firn_graph_run(firn_graph *graph, firn_node *const *targets, size_t target_count,

@@ -107,6 +107,10 @@ static uint64_t add_param(const firn_node *node, const firn_param *param, uint64
 static bool is_as_before(const firn_node *node, const firn_param *param)
 {
     double values[3];
+    if (firn_param_is_text(param)) {
+        const char *text = (const char *)node->settings + param->offset;
+        return param->added && strcmp(text, param->text != NULL ? param->text : "") == 0;
+    }
     firn_param_get(param, node->settings, values);
     const firn_value *value = firn_node_value(node, param);
     bool same = param->added && (value == NULL || value->keys == NULL);

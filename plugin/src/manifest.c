@@ -204,6 +204,7 @@ firn_manifest_view firn_manifest_look(const firn_manifest *manifest)
 {
     firn_manifest_view view = {manifest->name,       manifest->program,     manifest->hash,
                                manifest->fps,        manifest->frame_count, manifest->frames,
-                               manifest->file_count, manifest->files,       manifest->simulation};
+                               manifest->file_count, manifest->files,       manifest->simulation,
+                               manifest->isa};
     return view;
 }

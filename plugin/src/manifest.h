@@ -4,10 +4,13 @@
 
 #include "firn/cache.h"
 
+enum { FIRN_ISA_SIZE = 128 };
+
 struct firn_manifest {
     char *name, *program;
-    uint64_t hash;       // of the graph
-    uint64_t simulation; // of the nodes that have checkpoints; 0: unknown
+    char isa[FIRN_ISA_SIZE]; // instruction sets that it was simulated with; "": unknown, or none
+    uint64_t hash;           // of the graph
+    uint64_t simulation;     // of the nodes that have checkpoints; 0: unknown
     float fps;
     firn_cache_frame *frames;
     size_t frame_count, frame_capacity;

@@ -93,6 +93,8 @@ firn_result firn_manifest_write(const firn_manifest *manifest, const char *folde
                   "name", manifest->name, "program", manifest->program, "hash",
                   hex_json(manifest->hash), "fps", (double)manifest->fps, "units", FIRN_UNITS,
                   "files", files_json(manifest->files, manifest->file_count), "frames", frames);
+    if (manifest->isa[0] != '\0')
+        json_object_set_new(root, "isa", json_string(manifest->isa));
     if (manifest->simulation != 0)
         json_object_set_new(root, "simulation", hex_json(manifest->simulation));
     char path[FIRN_PATH_SIZE];
@@ -203,6 +205,9 @@ static firn_result read_manifest(const json_t *root, const json_t *timing, const
     const json_t *simulation = json_object_get(root, "simulation");
     if (result == FIRN_OK && fine && simulation != NULL)
         fine = read_hex(simulation, &(*manifest)->simulation);
+    const char *isa = json_string_value(json_object_get(root, "isa"));
+    if (result == FIRN_OK && isa != NULL)
+        snprintf((*manifest)->isa, sizeof(*manifest)->isa, "%s", isa);
     if (result == FIRN_OK)
         (*manifest)->fps = (float)json_number_value(json_object_get(root, "fps"));
     const json_t *files = json_object_get(root, "files");

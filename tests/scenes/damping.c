@@ -111,7 +111,9 @@ static double jitter_left(const method *m, float dt, double seconds)
         velocity[i] = firn_vec(0.0f, (x + y + z) % 2 == 0 ? 0.01f : -0.01f, 0.0f);
     }
     firn_source_def block = firn_source_def_points(points, EDGE * EDGE * EDGE);
-    block.point_velocity = velocity;
+    const firn_source_value value = {"v", .points = &velocity[0].x};
+    block.values = &value;
+    block.value_count = 1;
     scene_source(&s, &block);
     scene_step(&s, seconds);
     double kinetic = firn_sim_stats(s.sim).kinetic; // at the start of the last substep

@@ -150,7 +150,9 @@ static double sag(const method *m, float jp)
             }
     scene s = cylinder(m);
     firn_source_def source = firn_source_def_points(points, n);
-    source.point_jp = packed;
+    const firn_source_value value = {"Jp", .points = packed};
+    source.values = &value;
+    source.value_count = 1;
     scene_source(&s, &source);
     double sum = 0.0;
     const int samples = 50;

@@ -198,6 +198,132 @@ class Locks(Cache):
         self.firn("info", self.place, "--verify")
 
 
+class Versions(Cache):
+    """The same settings, another program or processor: other bits."""
+
+    def test_the_program_says_what_it_is_made_of(self):
+        self.assertRegex(self.firn("--version"),
+                         r"^firn \d+\.\d+\.\d+ \(commit \S+\)\ninstruction set: \w+\n"
+                         r"libraries: OpenVDB \d+\S+, OpenEXR \d\S+, libpng \d\S+, zlib \d\S+\n$")
+
+    def test_a_cache_knows_the_instruction_set_and_is_not_mixed(self):
+        isa = re.search(r"instruction set: (\w+)", self.firn("--version"))[1]
+        self.assertEqual(self.manifest()["isa"], isa)
+        self.assertIn(f" with {isa},", self.firn("info", self.place))
+        other = {"FIRN_ISA": "scalar"}
+        self.firn("resume", self.scene, "--quiet", env=other)  # nothing to do
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        before = files_of(self.place)
+        self.firn("resume", self.scene, code=8, env=other)
+        self.assertRegex(self.err, rf"firn \S+ with {isa}, and this is firn \S+ with scalar")
+        self.firn("cook", self.scene, "--overwrite", "--frames", "2-3", code=8, env=other)
+        self.assertEqual(files_of(self.place), before)
+        self.firn("resume", self.scene, "--allow-mixed", env=other)
+        self.assertRegex(self.err, "warning: .*mixed")
+        self.assertEqual(self.manifest()["isa"], f"{isa} scalar")
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        self.firn("resume", self.scene, code=8)
+        self.firn("cook", self.scene, "--overwrite", "--quiet")
+        self.assert_untouched()
+
+    def test_another_version_is_not_mixed_either(self):
+        path = self.place / "manifest.json"
+        path.write_text(re.sub(r'"program": "firn [^"]*"', '"program": "firn 0.0.9"',
+                               path.read_text()))
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        self.firn("resume", self.scene, code=8)
+        self.assertIn("simulated by firn 0.0.9 with", self.err)
+
+    def test_caches_of_0_1_0_go_on(self):
+        path = self.place / "manifest.json"
+        manifest = self.manifest()
+        for key in ("simulation", "isa"):
+            del manifest[key]
+        for file in manifest["files"] + [f for r in manifest["frames"] for f in r["files"]]:
+            file.pop("hash")
+            file.pop("frames", None)
+        path.write_text(json.dumps(manifest))
+        self.assertIn("cache: complete", self.firn("check", self.scene))
+        self.firn("resume", self.scene, "--quiet")
+        self.firn("resume", self.scene, *OTHER, code=8)
+        self.firn("cook", self.scene, code=11)
+        (self.place / "tiny_v1.0004.bgeo").unlink()
+        self.firn("resume", self.scene, "--quiet")
+        found = files_of(self.place)
+        for name in self.before:
+            if name != "manifest.json":
+                self.assertEqual(found[name], self.before[name], name)
+
+
+class Stages(Cache):
+    """A change behind the simulation does not make it run again."""
+
+    FINER = ("--set", "raster.voxel_size=0.03")
+    ELSEWHERE = {"FIRN_ISA": "scalar"}  # where a simulation would be refused
+
+    def assert_as_whole(self, scene, *words):
+        self.firn("cook", scene, "--base", "whole", "--quiet", *words)
+        whole, found = files_of(self.folder / "whole/tiny/v1"), files_of(self.place)
+        self.assertEqual(sorted(found), sorted(whole))
+        for name in whole:
+            if name != "resolved.firn":  # has the base
+                self.assertEqual(found[name], whole[name], name)
+
+    def test_another_voxel_size_rasterizes_again_and_simulates_nothing(self):
+        self.firn("resume", self.scene, *self.FINER, code=8)
+        self.assertIn("raster.voxel_size = 0.04, not 0.03;", self.err)
+        self.assert_untouched()
+        stamps = self.stamps()
+        self.firn("resume", self.scene, *self.FINER, "--overwrite", "--quiet", env=self.ELSEWHERE)
+        now = self.stamps()
+        changed = {name for name in now if now[name] != stamps.get(name)}
+        self.assertEqual({n for n in changed if re.search(r"\.(bgeo|vdb|abc|chk)$", n)},
+                         {f"tiny_v1.000{f}.vdb" for f in range(1, 6)})
+        self.assert_as_whole(self.scene, *self.FINER)
+
+    def test_particles_of_an_archive_do_as_well(self):
+        scene = json.loads(json.dumps(SCENE))
+        del scene["nodes"]["points"]
+        path = self.write_scene("tiny.firn", scene)
+        self.firn("cook", path, "--quiet", "--overwrite")
+        for old in self.place.glob("*.bgeo"):
+            old.unlink()
+        self.firn("resume", path, *self.FINER, "--overwrite", "--quiet", "--frames", "2-4",
+                  env=self.ELSEWHERE)
+        self.firn("cook", path, *self.FINER, "--base", "whole", "--quiet")
+        for frame in (2, 3, 4):
+            name = f"tiny_v1.000{frame}.vdb"
+            self.assertEqual((self.place / name).read_bytes(),
+                             (self.folder / "whole/tiny/v1" / name).read_bytes())
+        self.assertEqual((self.place / "tiny_v1.0001.vdb").read_bytes(),
+                         self.before["tiny_v1.0001.vdb"])
+
+    def test_a_writer_that_is_added_replaces_nothing(self):
+        scene = json.loads(json.dumps(SCENE))
+        scene["nodes"]["fine"] = {"type": "rasterize", "params": {"voxel_size": 0.03},
+                                  "inputs": {"particles": "solver"}}
+        scene["nodes"]["more"] = {"type": "write_volume", "params": {"name": "fine"},
+                                  "inputs": {"volume": "fine"}}
+        path = self.write_scene("tiny.firn", scene)
+        self.firn("resume", path, "--quiet", env=self.ELSEWHERE)
+        self.assert_as_whole(path)
+
+    def test_a_stage_that_was_killed_goes_on(self):
+        process = self.start("resume", self.scene, *self.FINER, "--overwrite",
+                             env={**os.environ, **self.ELSEWHERE})
+        self.wait_for(process, "^frame 2")
+        process.kill()
+        process.wait()
+        self.firn("resume", self.scene, *self.FINER, "--quiet", env=self.ELSEWHERE)
+        self.assert_as_whole(self.scene, *self.FINER)
+
+    def test_without_particles_that_will_do_it_simulates(self):
+        words = ("--set", "points.attributes=v", "--set", "archive.attributes=v")
+        self.firn("cook", self.scene, *words, "--quiet", "--overwrite")
+        self.firn("resume", self.scene, *words, *self.FINER, "--overwrite", "--quiet")
+        self.assert_as_whole(self.scene, *words, *self.FINER)
+
+
 class Checking(Firn):
     def problems(self, nodes=None, code=6, **shot):
         """What a check says about the shot with some changes."""

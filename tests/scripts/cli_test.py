@@ -47,6 +47,9 @@ class Describe(Firn):
         self.assertEqual(self.firn("describe", "--markdown"),
                          (ROOT / "docs/parameters.md").read_text(),
                          "run: firn describe --markdown > docs/parameters.md")
+        self.assertEqual(self.firn("describe", "--channels", "--markdown"),
+                         (ROOT / "docs/channels.md").read_text(),
+                         "run: firn describe --channels --markdown > docs/channels.md")
 
     def test_json_has_every_node_and_its_parameters(self):
         tables = json.loads(self.firn("describe", "--json"))

@@ -194,8 +194,8 @@ static void counts_of_no_simulation_are_refused(void **state)
     firn_sim *sim = make_run(0);
     saved s = save(sim);
     const uint64_t huge[] = {UINT64_MAX, UINT64_MAX / 4, UINT64_C(1) << 32, UINT64_C(1) << 60};
-    // The scalars of the state begin with the three counts, behind 80 bytes of header.
-    for (size_t at = 80; at < 104; at += 8)
+    // The scalars of the state begin with the three counts, behind 88 bytes of header.
+    for (size_t at = 88; at < 112; at += 8)
         for (size_t k = 0; k < FIRN_COUNT(huge); k++) {
             uint64_t before;
             memcpy(&before, s.bytes + at, sizeof before);

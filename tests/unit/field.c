@@ -319,6 +319,57 @@ static void only_what_is_wanted_is_made(void **state)
     cloud_free(&c);
 }
 
+// Any number of grids: each is what it would be alone, and the others do not change.
+static void more_grids_are_means_like_the_others(void **state)
+{
+    (void)state;
+    cloud c = random_cloud(500);
+    firn_field_def def = firn_field_def_default();
+    def.voxel_size = 0.03f;
+    firn_field *plain = NULL, *full = NULL;
+    firn_error error;
+    assert_int_equal(firn_field_create(&def, &c.points, &plain, &error), FIRN_OK);
+    const firn_field_values values[] = {
+        {"packing", 1, true, 1.0f, c.jp},   {"speed", 3, false, 0.0f, &c.velocity[0].x},
+        {"weight", 1, false, 0.0f, c.mass}, {"again", 3, false, 2.0f, &c.velocity[0].x},
+        {"jp", 1, false, 1.0f, c.jp},
+    };
+    c.points.values = values;
+    c.points.value_count = FIRN_COUNT(values);
+    for (int run = 0; run < 3; run++) {
+        def.velocity = run != 1;
+        def.compaction = run != 2;
+        assert_int_equal(firn_field_create(&def, &c.points, &full, &error), FIRN_OK);
+        firn_field_view a = firn_field_read(plain), b = firn_field_read(full);
+        assert_int_equal(a.leaf_count, b.leaf_count);
+        assert_int_equal(b.grid_count, FIRN_COUNT(values));
+        size_t voxels = 512 * a.leaf_count;
+        assert_memory_equal(a.density, b.density, voxels * sizeof(float));
+        assert_memory_equal(a.compaction, b.grids[0].values, voxels * sizeof(float));
+        assert_memory_equal(a.velocity, b.grids[1].values, 3 * voxels * sizeof(float));
+        assert_memory_equal(a.velocity, b.grids[3].values, 3 * voxels * sizeof(float));
+        assert_string_equal(b.grids[4].name, "jp");
+        assert_true(b.grids[3].components == 3 && b.grids[3].background == 2.0f);
+        assert_true((b.velocity != NULL) == def.velocity);
+        firn_field_destroy(full);
+    }
+    firn_field_values bad[] = {
+        {"density", 1, false, 0.0f, c.jp}, {"vel", 3, false, 0.0f, &c.velocity[0].x},
+        {"", 1, false, 0.0f, c.jp},        {"x", 2, false, 0.0f, c.jp},
+        {"x", 1, false, NAN, c.jp},        {"x", 1, false, 0.0f, NULL},
+        {NULL, 1, false, 0.0f, c.jp},      {"x", 1, true, 0.0f, &c.velocity[0].x},
+    };
+    c.velocity[0].x = -1.0f;
+    c.points.value_count = 1;
+    for (size_t i = 0; i < FIRN_COUNT(bad); i++) {
+        c.points.values = &bad[i];
+        assert_int_equal(firn_field_create(&def, &c.points, &full, &error), FIRN_ERR_ARGUMENT);
+        assert_true(strlen(error.message) > 20);
+    }
+    firn_field_destroy(plain);
+    cloud_free(&c);
+}
+
 static void expect_refused(const firn_field_def *def, const firn_field_points *points)
 {
     firn_field *field = NULL;
@@ -394,6 +445,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mass_and_momentum_are_conserved_for_every_kernel_voxel_and_filter),
+        cmocka_unit_test(more_grids_are_means_like_the_others),
         cmocka_unit_test(a_uniform_lattice_gives_its_density_velocity_and_compaction),
         cmocka_unit_test(one_particle_becomes_the_spline),
         cmocka_unit_test(the_center_of_mass_stays_where_it_is),

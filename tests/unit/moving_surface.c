@@ -4,11 +4,11 @@
 #include "placement.h"
 #include "volume_place.h"
 
+#include "firn/abc_write.h"
+#include "firn/cache.h"
 #include "firn/graph.h"
 #include "firn/vdb_motion.h"
 #include "firn/vdb_surface.h"
-
-#include "firn/cache.h"
 
 #include "graph_fixture.h"
 
@@ -470,6 +470,56 @@ static void absurd_inputs_are_refused_by_name(void **state)
     fixture_remove(folder);
 }
 
+// /cam moves; /still does not.
+static void write_archive(const char *path)
+{
+    firn_abc_writer_def def = firn_abc_writer_def_default();
+    firn_abc_writer *writer = NULL;
+    assert_int_equal(firn_abc_writer_create(path, &def, &writer, NULL), FIRN_OK);
+    firn_abc_mesh_def mesh = firn_abc_mesh_def_default();
+    firn_abc_xform_def xform = firn_abc_xform_def_default();
+    xform.ops[0] = FIRN_ABC_TRANSLATE;
+    firn_abc_writer_add_clock(writer, 1.0 / 24.0, 1.0 / 24.0, &mesh.clock, NULL);
+    xform.clock = mesh.clock;
+    firn_abc_node camera, still;
+    firn_abc_writer_add_xform(writer, FIRN_ABC_ROOT, "cam", &xform, &camera, NULL);
+    firn_abc_writer_add_mesh(writer, FIRN_ABC_ROOT, "still", &mesh, &still, NULL);
+    uint32_t done = 0;
+    firn_abc_writer_begin(writer, &done, NULL);
+    firn_vec3 points[8];
+    box(pose_at(0.0f, 0.0f), points);
+    firn_abc_mesh_data data = {.point_count = 8,
+                               .face_count = 6,
+                               .corner_count = 24,
+                               .positions = points,
+                               .face_counts = sizes,
+                               .face_indices = corners};
+    for (int frame = 1; frame <= 6; frame++) {
+        const double channels[3] = {frame, 0, 0};
+        firn_abc_writer_put_xform(writer, camera, channels, true, NULL);
+        assert_int_equal(firn_abc_writer_put_mesh(writer, still, &data, NULL), FIRN_OK);
+        firn_abc_writer_end_frame(writer, NULL);
+    }
+    assert_int_equal(firn_abc_writer_finish(writer, NULL), FIRN_OK);
+}
+
+static void only_what_is_selected_decides_whether_it_deforms(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    fixture_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/set.abc", folder);
+    write_archive(path);
+    static const char *const archive[] = {"ground.file=set.abc", NULL};
+    heard h = {0};
+    firn_graph *graph = load(folder, archive, &h);
+    const firn_data *data = NULL;
+    assert_int_equal(firn_graph_cook(graph, "ground", 3, &data, NULL), FIRN_OK);
+    assert_false(data->collider->deforms);
+    firn_graph_destroy(graph);
+    fixture_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +533,7 @@ int main(void)
         cmocka_unit_test(numbered_meshes_move_as_their_vertices_do),
         cmocka_unit_test(a_mesh_that_jumps_pushes_nothing),
         cmocka_unit_test(gaps_of_meshes_are_held_or_bridged),
+        cmocka_unit_test(only_what_is_selected_decides_whether_it_deforms),
         cmocka_unit_test(absurd_inputs_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,13 @@
 static const firn_seeding snow = {.cell_size = 0.02f, .density = 400.0f, .up = {0.0f, 1.0f, 0.0f}};
 
 // What a source has emitted, in its owner's hands.
+static const firn_channel_set *plain_channels(void)
+{
+    static firn_channel_set set;
+    firn_channel_set_reset(&set, FIRN_NEED_ALWAYS);
+    return &set;
+}
+
 typedef struct filling {
     firn_budget budget;
     firn_source source;
@@ -24,7 +31,8 @@ static void fill_until(filling *f, const firn_source_def *def, const double *tim
     firn_error error = {0};
     memset(f, 0, sizeof *f);
     f->seeds.budget = &f->budget;
-    if (firn_source_open(&f->source, def, 0.0, &error) != FIRN_OK)
+    f->seeds.channels = plain_channels();
+    if (firn_source_open(&f->source, def, f->seeds.channels, 0.0, &error) != FIRN_OK)
         fail_msg("%s", error.message);
     for (int i = 0; i < count; i++)
         if (firn_source_emit(&f->source, &snow, times[i], &f->seeds, &error) != FIRN_OK)
@@ -188,7 +196,8 @@ static void layers_follow_the_surface(void **state)
     def.crust_density = 2.0f;
     filling f;
     fill_until(&f, &def, &now, 1);
-    const float *stiffness = f.seeds.stiffness.data, *mass = f.seeds.mass.data;
+    const float *stiffness = f.seeds.column[FIRN_STIFFNESS].data;
+    const float *mass = f.seeds.column[FIRN_MASS].data;
     for (size_t i = 0; i < f.seeds.count; i++) {
         firn_vec3 p = positions(&f)[i];
         float depth = 0.2f - firn_length(p);
@@ -206,8 +215,9 @@ static void expect_refused(const firn_source_def *def)
 {
     filling f = {{0}, {{0}}, {0}};
     f.seeds.budget = &f.budget;
+    f.seeds.channels = plain_channels();
     firn_error error = {0};
-    firn_result result = firn_source_open(&f.source, def, 0.0, &error);
+    firn_result result = firn_source_open(&f.source, def, f.seeds.channels, 0.0, &error);
     if (result == FIRN_OK) {
         result = firn_source_emit(&f.source, &snow, 0.0, &f.seeds, &error);
         filling_free(&f);
@@ -274,7 +284,8 @@ static void running_out_of_memory_changes_nothing(void **state)
         firn_set_allocator(&allocator);
         filling f = {{0}, {{0}}, {0}};
         f.seeds.budget = &f.budget;
-        result = firn_source_open(&f.source, &def, 0.0, NULL);
+        f.seeds.channels = plain_channels();
+        result = firn_source_open(&f.source, &def, f.seeds.channels, 0.0, NULL);
         if (result == FIRN_OK) {
             result = firn_source_emit(&f.source, &snow, 0.0, &f.seeds, NULL);
             assert_true((f.seeds.count > 0) == (result == FIRN_OK));

@@ -23,9 +23,9 @@ static void lattice_without_jitter_is_exact_and_aligned_to_the_grid(void **state
             assert_true(parts[axis] == 0.25f || parts[axis] == 0.75f);
         in_cell[(int)floorf(x.x) + 3][(int)floorf(x.y) - 1][(int)floorf(x.z) + 3]++;
         assert_float_equal(masses(&s)[i], 400.0f / 512.0f, 0.0f);
-        assert_float_equal(((float *)s.seeds.volume.data)[i], 1.0f / 512.0f, 0.0f);
+        assert_float_equal(column(&s, FIRN_VOLUME)[i], 1.0f / 512.0f, 0.0f);
         assert_float_equal(stiffnesses(&s)[i], 1.0f, 0.0f);
-        assert_float_equal(((float *)s.seeds.jp.data)[i], 1.0f, 0.0f);
+        assert_float_equal(column(&s, FIRN_JP)[i], 1.0f, 0.0f);
     }
     for (int i = 0; i < 4 * 2 * 6; i++)
         assert_int_equal((&in_cell[0][0][0])[i], 8);
@@ -163,7 +163,7 @@ static void spin_turns_about_the_center(void **state)
     begin(&s, &def);
     assert_int_equal(emit(&s, 0.0), FIRN_OK);
     for (size_t i = 0; i < s.seeds.count; i++) {
-        firn_vec3 x = positions(&s)[i], v = velocities(&s)[i];
+        firn_vec3 x = positions(&s)[i], v = velocity_of(&s, i);
         assert_float_equal(v.x, 5.0f - 2.0f * (x.y - 2.0f), 1e-5f);
         assert_float_equal(v.y, 2.0f * (x.x - 1.0f), 1e-5f);
         assert_float_equal(v.z, -1.0f, 0.0f);
@@ -195,7 +195,8 @@ static void a_source_waits_for_its_start_and_fills_where_it_stands_when_added_la
 
     scene late = scene_with_cells(0.1f);
     late.seeds.budget = &late.budget;
-    assert_int_equal(firn_source_open(&late.source, &def, 5.0, NULL), FIRN_OK);
+    late.seeds.channels = plain_channels();
+    assert_int_equal(firn_source_open(&late.source, &def, plain_channels(), 5.0, NULL), FIRN_OK);
     assert_int_equal(emit(&late, 5.0), FIRN_OK);
     assert_int_equal(late.seeds.count, count);
     for (size_t i = 0; i < count; i++)
@@ -218,23 +219,27 @@ static void points_are_taken_as_they_are(void **state)
     assert_int_equal(s.seeds.count, 2);
     assert_float_equal(positions(&s)[0].x, 1.0f, 0.0f);
     assert_float_equal(masses(&s)[0], 400.0f * 0.001f / 8.0f, 1e-7f);
-    assert_float_equal(((float *)s.seeds.volume.data)[0], 0.0f, 0.0f);
+    assert_float_equal(column(&s, FIRN_VOLUME)[0], 0.0f, 0.0f);
     assert_int_equal(emit(&s, 1.0), FIRN_OK);
     assert_int_equal(s.seeds.count, 2);
     finish(&s);
 
     scene full = scene_with_cells(0.1f);
-    def.point_velocity = extra;
-    def.point_mass = mass;
-    def.point_jp = jp;
+    const firn_source_value values[] = {{"v", .points = &extra[0].x},
+                                        {"mass", .points = mass},
+                                        {"Jp", .points = jp},
+                                        {"stiffness", .value = {3.0f}}};
+    def.values = values;
+    def.value_count = FIRN_COUNT(values);
     def.density_noise = 1.0f; // given masses stand
     begin(&full, &def);
     assert_int_equal(emit(&full, 0.0), FIRN_OK);
-    for (int i = 0; i < 2; i++) {
-        assert_float_equal(velocities(&full)[i].x, 1.0f + extra[i].x, 0.0f);
-        assert_float_equal(velocities(&full)[i].z, extra[i].z, 0.0f);
+    for (size_t i = 0; i < 2; i++) {
+        assert_float_equal(velocity_of(&full, i).x, 1.0f + extra[i].x, 0.0f);
+        assert_float_equal(velocity_of(&full, i).z, extra[i].z, 0.0f);
         assert_float_equal(masses(&full)[i], mass[i], 0.0f);
-        assert_float_equal(((float *)full.seeds.jp.data)[i], jp[i], 0.0f);
+        assert_float_equal(column(&full, FIRN_JP)[i], jp[i], 0.0f);
+        assert_float_equal(stiffnesses(&full)[i], 3.0f, 0.0f);
     }
     finish(&full);
 }
@@ -344,7 +349,8 @@ static void expect_refused(const firn_source_def *def)
 {
     firn_source source;
     firn_error error = {0};
-    assert_int_equal(firn_source_open(&source, def, 0.0, &error), FIRN_ERR_ARGUMENT);
+    assert_int_equal(firn_source_open(&source, def, plain_channels(), 0.0, &error),
+                     FIRN_ERR_ARGUMENT);
     assert_true(strlen(error.message) > 10);
 }
 
@@ -368,10 +374,32 @@ static void bad_definitions_are_refused(void **state)
     expect_refused(&def);
     const float mass = 0.0f, jp = -1.0f;
     def = firn_source_def_points(points, 1);
-    def.point_mass = &mass;
+    const firn_source_value bad[] = {
+        {"mass", .points = &mass}, {"Jp", .points = &jp},         {"stiffness", .value = {NAN}},
+        {"density", .value = {1}}, {"temperature", .value = {1}}, {"F", .points = &jp},
+        {"v", .noise = -1.0f},
+    };
+    def.value_count = 1;
+    for (size_t i = 0; i < FIRN_COUNT(bad); i++) {
+        def.values = &bad[i];
+        expect_refused(&def);
+    }
+    const firn_source_value unknown = {"stifness", .value = {1.0f}};
+    def.values = &unknown;
+    firn_source source;
+    firn_error error;
+    assert_int_equal(firn_source_open(&source, &def, plain_channels(), 0.0, &error),
+                     FIRN_ERR_NOT_FOUND);
+    assert_non_null(strstr(error.message, "did you mean 'stiffness'?"));
+    assert_non_null(strstr(error.message, " mass "));
+    const firn_source_value twice[] = {{"Jp", .value = {0.5f}}, {"Jp", .value = {0.5f}}};
+    def.values = twice;
+    def.value_count = 2;
     expect_refused(&def);
-    def.point_mass = NULL;
-    def.point_jp = &jp;
+    def = firn_source_def_sphere(firn_vec(0.0f, 0.0f, 0.0f), 1.0f);
+    const firn_source_value listed = {"Jp", .points = (const float[]){1.0f}};
+    def.values = &listed;
+    def.value_count = 1;
     expect_refused(&def);
 }
 
@@ -416,12 +444,14 @@ static void running_out_of_memory_changes_nothing(void **state)
     (void)state;
     const firn_vec3 points[3] = {{0}};
     const float ones[3] = {1.0f, 1.0f, 1.0f};
+    const firn_source_value values[] = {
+        {"v", .points = &points[0].x}, {"mass", .points = ones}, {"Jp", .points = ones}};
     for (int run = 0; run < 2; run++) {
         firn_source_def def = nozzle(FIRN_REGION_BOX);
         if (run == 1) {
             def = firn_source_def_points(points, 3);
-            def.point_velocity = points;
-            def.point_mass = def.point_jp = ones;
+            def.values = values;
+            def.value_count = FIRN_COUNT(values);
         }
         bool done = false;
         for (int allowed = 0; !done; allowed++) {
@@ -430,7 +460,8 @@ static void running_out_of_memory_changes_nothing(void **state)
             firn_set_allocator(&allocator);
             scene s = scene_with_cells(0.1f);
             s.seeds.budget = &s.budget;
-            firn_result opened = firn_source_open(&s.source, &def, 0.0, &s.error);
+            s.seeds.channels = plain_channels();
+            firn_result opened = firn_source_open(&s.source, &def, s.seeds.channels, 0.0, &s.error);
             firn_result result = opened == FIRN_OK ? emit(&s, 0.1) : opened;
             if (result != FIRN_OK) {
                 assert_int_equal(result, FIRN_ERR_MEMORY);
@@ -451,17 +482,12 @@ static void running_out_of_memory_changes_nothing(void **state)
 
 static uint64_t hash_of_seeds(const scene *s)
 {
-    uint64_t hash = s->seeds.count;
-    const struct {
-        const firn_array *array;
-        size_t size;
-    } parts[] = {{&s->seeds.position, sizeof(firn_vec3)}, {&s->seeds.velocity, sizeof(firn_vec3)},
-                 {&s->seeds.mass, sizeof(float)},         {&s->seeds.volume, sizeof(float)},
-                 {&s->seeds.stiffness, sizeof(float)},    {&s->seeds.jp, sizeof(float)},
-                 {&s->seeds.bond, sizeof(uint8_t)}};
-    for (size_t i = 0; i < FIRN_COUNT(parts); i++)
-        hash = firn_hash64(parts[i].array->data, s->seeds.count * parts[i].size, hash);
-    return hash;
+    const size_t count = s->seeds.count;
+    uint64_t hash = firn_hash64(s->seeds.position.data, count * sizeof(firn_vec3), count);
+    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
+        if (s->seeds.column[c].data != NULL)
+            hash = firn_hash64(s->seeds.column[c].data, count * sizeof(float), hash);
+    return firn_hash64(s->seeds.bond.data, count, hash);
 }
 
 // Enough blocks for several batches, that fill and then stream in.

@@ -26,10 +26,19 @@ static inline scene scene_with_cells(float cell_size)
     return s;
 }
 
+/// What particles have without APIC.
+static inline const firn_channel_set *plain_channels(void)
+{
+    static firn_channel_set set;
+    firn_channel_set_reset(&set, FIRN_NEED_ALWAYS);
+    return &set;
+}
+
 static inline void begin(scene *s, const firn_source_def *def)
 {
     s->seeds.budget = &s->budget;
-    assert_int_equal(firn_source_open(&s->source, def, 0.0, &s->error), FIRN_OK);
+    s->seeds.channels = plain_channels();
+    assert_int_equal(firn_source_open(&s->source, def, s->seeds.channels, 0.0, &s->error), FIRN_OK);
 }
 
 static inline firn_result emit(scene *s, double time)
@@ -45,9 +54,17 @@ static inline void finish(scene *s)
 }
 
 static inline const firn_vec3 *positions(const scene *s) { return s->seeds.position.data; }
-static inline const firn_vec3 *velocities(const scene *s) { return s->seeds.velocity.data; }
-static inline const float *masses(const scene *s) { return s->seeds.mass.data; }
-static inline const float *stiffnesses(const scene *s) { return s->seeds.stiffness.data; }
+static inline const float *column(const scene *s, int number)
+{
+    return s->seeds.column[number].data;
+}
+static inline const float *masses(const scene *s) { return column(s, FIRN_MASS); }
+static inline const float *stiffnesses(const scene *s) { return column(s, FIRN_STIFFNESS); }
+
+static inline firn_vec3 velocity_of(const scene *s, size_t i)
+{
+    return firn_vec(column(s, FIRN_V)[i], column(s, FIRN_V + 1)[i], column(s, FIRN_V + 2)[i]);
+}
 
 /// Snow that streams out of a box or a sphere.
 static inline firn_source_def nozzle(int region)

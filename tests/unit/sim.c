@@ -288,9 +288,10 @@ static void views_and_reads_are_those_of_the_particles(void **state)
     const firn_vec3 velocity[3] = {{1.0f, 2.0f, 3.0f}, {0.0f, 0.5f, 0.0f}, {-1.0f, 0.0f, 0.0f}};
     const float mass[3] = {1e-3f, 2e-3f, 3e-3f}, jp[3] = {0.9f, 1.0f, 1.1f};
     firn_source_def source = firn_source_def_points(points, 3);
-    source.point_velocity = velocity;
-    source.point_mass = mass;
-    source.point_jp = jp;
+    const firn_source_value values[] = {
+        {"v", .points = &velocity[0].x}, {"mass", .points = mass}, {"Jp", .points = jp}};
+    source.values = values;
+    source.value_count = FIRN_COUNT(values);
     scene_add(sim, &source);
     firn_error error;
     for (int sorted = 0; sorted < 2; sorted++) {
@@ -324,8 +325,7 @@ static void views_and_reads_are_those_of_the_particles(void **state)
                     &error);
     expect_sentence(firn_sim_read(sim, FIRN_POSITION, 1, SIZE_MAX, out, &error), FIRN_ERR_ARGUMENT,
                     &error);
-    expect_sentence(firn_sim_read(sim, (firn_quantity)99, 0, 1, out, &error), FIRN_ERR_ARGUMENT,
-                    &error);
+    expect_sentence(firn_sim_read(sim, 99, 0, 1, out, &error), FIRN_ERR_ARGUMENT, &error);
     assert_int_equal(firn_sim_read(sim, FIRN_POSITION, 3, 0, out, &error), FIRN_OK);
     firn_sim_destroy(sim);
 }

@@ -116,7 +116,8 @@ void validate(const firn_vdb_volume &volume, const std::string &path)
 
 size_t attribute_size(int type)
 {
-    static const size_t sizes[] = {sizeof(float), sizeof(int32_t), sizeof(firn_vec3)};
+    static const size_t sizes[] = {sizeof(float), sizeof(int32_t), sizeof(firn_vec3),
+                                   sizeof(firn_mat3)};
     return type >= 0 && (size_t)type < FIRN_COUNT(sizes) ? sizes[type] : 0;
 }
 

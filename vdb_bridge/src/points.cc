@@ -37,6 +37,8 @@ template <class Value, class Element> void column<Value, Element>::get(Value &va
 {
     if constexpr (std::is_same_v<Element, firn_vec3>)
         value = Value(data[n].x, data[n].y, data[n].z);
+    else if constexpr (std::is_same_v<Element, firn_mat3>)
+        value = Value(data[n].m);
     else
         value = data[n];
 }
@@ -64,6 +66,9 @@ void add_attribute(PointDataGrid &grid, const tools::PointIndexGrid &order,
             add_column<float, TruncateCodec>(grid, order, name, values, count);
         else
             add_column<float, NullCodec>(grid, order, name, values, count);
+    } else if (attribute.type == FIRN_VDB_ATTRIBUTE_MAT3) {
+        add_column<math::Mat3s, NullCodec>(grid, order, name,
+                                           static_cast<const firn_mat3 *>(attribute.values), count);
     } else {
         auto values = static_cast<const firn_vec3 *>(attribute.values);
         if (half)
@@ -177,21 +182,38 @@ attribute_data read_vector(const std::vector<leaf_range> &leaves, const std::str
     return data;
 }
 
+template <class Stored>
+attribute_data read_matrix(const std::vector<leaf_range> &leaves, const std::string &name,
+                           size_t count)
+{
+    attribute_data data = {name, FIRN_VDB_ATTRIBUTE_MAT3,
+                           array<unsigned char>(count * sizeof(firn_mat3))};
+    read_column<Stored>(leaves, name, reinterpret_cast<firn_mat3 *>(data.bytes.data()),
+                        [](const Stored &from) {
+                            firn_mat3 to;
+                            for (int k = 0; k < 9; k++)
+                                to.m[k] = (float)from(k / 3, k % 3);
+                            return to;
+                        });
+    return data;
+}
+
 using attribute_reader = attribute_data (*)(const std::vector<leaf_range> &, const std::string &,
                                             size_t);
 
 attribute_reader reader_of(const std::string &type)
 {
     static const std::pair<const char *, attribute_reader> readers[] = {
-        {"float", read_scalar<float>},   {"double", read_scalar<double>},
-        {"int8", read_scalar<int8_t>},   {"int16", read_scalar<int16_t>},
-        {"int32", read_scalar<int32_t>}, {"int64", read_scalar<int64_t>},
-        {"vec3s", read_vector<Vec3s>},   {"vec3d", read_vector<Vec3d>},
+        {"float", read_scalar<float>},       {"double", read_scalar<double>},
+        {"int8", read_scalar<int8_t>},       {"int16", read_scalar<int16_t>},
+        {"int32", read_scalar<int32_t>},     {"int64", read_scalar<int64_t>},
+        {"vec3s", read_vector<Vec3s>},       {"vec3d", read_vector<Vec3d>},
+        {"mat3s", read_matrix<math::Mat3s>}, {"mat3d", read_matrix<math::Mat3d>},
     };
     for (auto [name, reader] : readers)
         if (type == name)
             return reader;
-    return nullptr; // strings, groups, matrices
+    return nullptr; // strings, groups, larger matrices
 }
 
 void read_positions(const std::vector<leaf_range> &leaves, const math::Transform &transform,

@@ -251,19 +251,19 @@ FloatGrid::Ptr scalar_grid(const firn_field_view &field, const float *values, fl
                             });
 }
 
-Vec3SGrid::Ptr vector_grid(const firn_field_view &field)
+Vec3SGrid::Ptr vector_grid(const firn_field_view &field, const uint64_t *mask, const float *values,
+                           Vec3s background)
 {
-    const uint64_t *mask = field.velocity_mask != nullptr ? field.velocity_mask : field.mask;
     field_leaves leaves(field, mask);
-    return build<Vec3SGrid>(
-        leaves.origins.data(), leaves.origins.size(), Vec3s(0.0f),
-        [&](size_t i, Vec3s *to, Vec3STree::LeafNodeType &leaf) {
-            const uint64_t *words = mask + 8 * leaves.numbers[i];
-            const firn_vec3 *from = field.velocity + FIRN_LEAF_VOXELS * leaves.numbers[i];
-            for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
-                to[n] = is_active(words, n) ? Vec3s(from[n].x, from[n].y, from[n].z) : Vec3s(0.0f);
-            set_mask(leaf, words);
-        });
+    return build<Vec3SGrid>(leaves.origins.data(), leaves.origins.size(), background,
+                            [&](size_t i, Vec3s *to, Vec3STree::LeafNodeType &leaf) {
+                                const uint64_t *words = mask + 8 * leaves.numbers[i];
+                                const float *from =
+                                    values + 3 * FIRN_LEAF_VOXELS * leaves.numbers[i];
+                                for (int n = 0; n < FIRN_LEAF_VOXELS; n++)
+                                    to[n] = is_active(words, n) ? Vec3s(from + 3 * n) : background;
+                                set_mask(leaf, words);
+                            });
 }
 
 // Where the surface stands still its velocity is known as well, so all voxels are active.
@@ -346,7 +346,9 @@ void add_field(const firn_field_view &field, const firn_vdb_write_def &def, Grid
     add_shading(*density, def);
     grids.push_back(density);
     if (field.velocity != nullptr) {
-        Vec3SGrid::Ptr velocity = vector_grid(field);
+        const uint64_t *mask = field.velocity_mask != nullptr ? field.velocity_mask : field.mask;
+        Vec3SGrid::Ptr velocity =
+            vector_grid(field, mask, reinterpret_cast<const float *>(field.velocity), Vec3s(0.0f));
         finish_velocity(*velocity, transform, def);
         grids.push_back(velocity);
     }
@@ -355,6 +357,16 @@ void add_field(const firn_field_view &field, const firn_vdb_write_def &def, Grid
         FloatGrid::Ptr compaction = scalar_grid(field, field.compaction, 1.0f, 1.0f);
         finish(*compaction, "compaction", transform, def);
         grids.push_back(compaction);
+    }
+    for (size_t i = 0; i < field.grid_count; i++) {
+        const firn_field_grid &from = field.grids[i];
+        GridBase::Ptr grid;
+        if (from.components == 1)
+            grid = scalar_grid(field, from.values, 1.0f, from.background);
+        else
+            grid = vector_grid(field, field.mask, from.values, Vec3s(from.background));
+        finish(*grid, from.name, transform, def);
+        grids.push_back(grid);
     }
 }
 
@@ -389,6 +401,15 @@ void check_field(const char *path, const firn_field_view &field)
     check_values(path, "density", field.density, voxels);
     check_values(path, "velocity", reinterpret_cast<const float *>(field.velocity), 3 * voxels);
     check_values(path, "compaction", field.compaction, voxels);
+    for (size_t i = 0; i < field.grid_count; i++) {
+        const firn_field_grid &grid = field.grids[i];
+        if (grid.name == nullptr || grid.values == nullptr ||
+            (grid.components != 1 && grid.components != 3))
+            fail(FIRN_ERR_ARGUMENT,
+                 "cannot write '%s': grid %zu needs a name and values of 1 or 3 components", path,
+                 i);
+        check_values(path, grid.name, grid.values, (size_t)grid.components * voxels);
+    }
 }
 
 void check_content(const char *path, const firn_vdb_content &content)

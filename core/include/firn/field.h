@@ -1,4 +1,4 @@
-/// Particles as volumes: density, velocity and compaction on a sparse voxel grid.
+/// Particles as volumes: density, velocity, compaction and any channel on a sparse voxel grid.
 ///
 ///     firn_field_def def = firn_field_def_default();
 ///     def.voxel_size = 0.01f;
@@ -46,6 +46,15 @@ static inline firn_field_def firn_field_def_default(void)
     return def;
 }
 
+/// Values of particles that become one more grid, the mean weighted by mass.
+typedef struct firn_field_values {
+    const char *name;    // of the grid
+    int components;      // 1 or 3
+    bool inverse;        // the mean of 1 / value, which must be above 0
+    float background;    // where there is no snow
+    const float *values; // of each particle, with its components side by side
+} firn_field_values;
+
 /// Particles to rasterize, as plain arrays; compaction and velocity may be NULL when not wanted.
 typedef struct firn_field_points {
     size_t count;
@@ -55,6 +64,8 @@ typedef struct firn_field_points {
     const float *jp;            // plastic volume ratio
     float cell_size;            // m, of the simulation they come from
     const firn_level_set *mask; // in world space; snow is kept inside of it. NULL: none
+    size_t value_count;
+    const firn_field_values *values; // for more grids, any number
 } firn_field_points;
 
 /// Rasterizes arrays of particles, from a cache or a simulation. Mass is conserved exactly (to
@@ -63,6 +74,14 @@ typedef struct firn_field_points {
 FIRN_API firn_result firn_field_create(const firn_field_def *def, const firn_field_points *points,
                                        firn_field **field, firn_error *error);
 FIRN_API void firn_field_destroy(firn_field *field);
+
+/// A grid beside density, velocity and compaction.
+typedef struct firn_field_grid {
+    const char *name;
+    int components;      // 1 or 3
+    float background;    // where there is no snow
+    const float *values; // 512 for each leaf, with their components side by side
+} firn_field_grid;
 
 /// Read-only arrays of a field; valid until it is destroyed. Voxel (i, j, k) stands at the world
 /// point ((i + 0.5), (j + 0.5), (k + 0.5)) * voxel_size in every frame.
@@ -75,6 +94,8 @@ typedef struct firn_field_view {
     const firn_vec3 *velocity;     // m/s, momentum over mass, or NULL
     const uint64_t *velocity_mask; // like mask: where velocity is known; NULL: where there is snow
     const float *compaction;       // mass-weighted mean of 1/J_P (1: fresh, above: packed), or NULL
+    size_t grid_count;
+    const firn_field_grid *grids; // the others, in the order of firn_field_points
 } firn_field_view;
 
 FIRN_API firn_field_view firn_field_read(const firn_field *field);

@@ -6,6 +6,7 @@
 #define FIRN_SIM_H
 
 #include "firn/base.h"
+#include "firn/channel.h"
 #include "firn/collider.h"
 #include "firn/exchange.h"
 #include "firn/field.h"
@@ -80,6 +81,11 @@ FIRN_API void firn_sim_destroy(firn_sim *sim);
 /// ranks, except for bytes and seconds.
 FIRN_API firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
                                             firn_sim **sim, firn_error *error);
+
+/// One more channel for all particles, of the table or the caller's own; before the first source
+/// fills. Its values are carried along with the particles and mean nothing to the simulation.
+FIRN_API firn_result firn_sim_add_channel(firn_sim *sim, const firn_channel *channel,
+                                          firn_error *error);
 
 FIRN_API firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def,
                                            firn_material_id *id, firn_error *error);
@@ -217,17 +223,26 @@ typedef struct firn_particle_view {
 } firn_particle_view;
 FIRN_API firn_particle_view firn_sim_particles(const firn_sim *sim);
 
-typedef enum firn_quantity {
-    FIRN_POSITION,    // firn_vec3, m
-    FIRN_VELOCITY,    // firn_vec3, m/s
-    FIRN_DEFORMATION, // firn_mat3, elastic deformation gradient F_E
-    FIRN_AFFINE,      // firn_mat3, 1/s, zero unless APIC is used
-    FIRN_DENSITY,     // float, kg/m^3, mass over current volume
-} firn_quantity;
+/// The channels: the rows of the table, firn_channel_at, and behind them those that were added.
+FIRN_API int firn_sim_channel_count(const firn_sim *sim);
+FIRN_API const firn_channel *firn_sim_channel(const firn_sim *sim, int index);
 
-/// Copies a quantity of particles [first, first + count) to out, in the order of the view.
-FIRN_API firn_result firn_sim_read(const firn_sim *sim, firn_quantity quantity, size_t first,
-                                   size_t count, void *out, firn_error *error);
+/// The number of a channel of that name, for the calls below; -1: neither the table has it nor was
+/// it added.
+FIRN_API int firn_sim_find_channel(const firn_sim *sim, const char *name);
+
+/// True when the particles have it, by storage or derived; one of the table that is optional or of
+/// another setting they may not have.
+FIRN_API bool firn_sim_has_channel(const firn_sim *sim, int index);
+
+/// Copies a channel of particles [first, first + count) to out, value after value, in the order of
+/// the view. Of a channel that the particles do not have these are its initial values.
+FIRN_API firn_result firn_sim_read(const firn_sim *sim, int channel, size_t first, size_t count,
+                                   void *out, firn_error *error);
+
+/// The values of a channel of one component where they are, without a copy; NULL: it must be read.
+/// Valid until the simulation changes.
+FIRN_API const void *firn_sim_values(const firn_sim *sim, int channel);
 
 FIRN_API firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def,
                                         firn_field **field, firn_error *error);

@@ -18,6 +18,16 @@ typedef enum firn_region {
     FIRN_REGION_POINTS,
 } firn_region;
 
+/// A channel that a source gives to its particles, in place of what they would have; a velocity is
+/// added to that of the source.
+typedef struct firn_source_value {
+    const char *channel; // its name, see firn/channel.h
+    float value[3];      // of each component
+    float noise;         // amplitude of lumps around the value, in its unit
+    const float *points; // FIRN_REGION_POINTS: of each point, with its components side by side, in
+                         // place of the value; NULL: none
+} firn_source_value;
+
 typedef struct firn_source_def {
     uint32_t cookie;
     int region;                      // firn_region
@@ -51,12 +61,13 @@ typedef struct firn_source_def {
     firn_vec3 travel;          // m, that the region has come from its place when this is taken over
     firn_vec3 region_velocity; // m/s, at which it goes on
 
-    // FIRN_REGION_POINTS: arrays of point_count entries, copied; all but points may be NULL.
-    size_t point_count;
-    const firn_vec3 *points;         // m
-    const firn_vec3 *point_velocity; // m/s
-    const float *point_mass;         // kg; NULL: density * volume, the volume from the grid
-    const float *point_jp;           // plastic volume ratio
+    size_t point_count;      // of FIRN_REGION_POINTS
+    const firn_vec3 *points; // m, copied
+
+    // What the particles get beside that, copied. Points without a mass have density * volume, the
+    // volume from the grid.
+    size_t value_count;
+    const firn_source_value *values;
 } firn_source_def;
 
 FIRN_API void firn_source_def_reset(firn_source_def *def, size_t size);

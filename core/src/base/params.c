@@ -317,26 +317,42 @@ static int edit_distance(const char *a, int a_length, const char *b, int b_lengt
     return rows[a_length % 3][b_length];
 }
 
+/// More slips than that make another word.
+static int most_slips(const char *name) { return 2 + (int)strlen(name) / 4; }
+
+/// Whether a misspelled name has fewer slips from this one than the least so far, which follows.
+static bool is_nearer(const char *name, const char *candidate, int *least)
+{
+    size_t length = strlen(name), other = strlen(candidate);
+    if (length == 0 || length > NAME_SIZE || other > NAME_SIZE)
+        return false;
+    int distance = edit_distance(name, (int)length, candidate, (int)other);
+    // A short name would match any other short one by changing all of it.
+    if (distance >= *least || (size_t)distance >= length || (size_t)distance >= other)
+        return false;
+    *least = distance;
+    return true;
+}
+
 const char *firn_params_suggest(firn_param_table table, const char *name)
 {
-    size_t length = strlen(name);
-    if (length == 0 || length > NAME_SIZE)
-        return NULL;
     const char *nearest = NULL;
-    int least = 2 + (int)length / 4; // more than that many slips is another word
-    for (size_t i = 0; i < table.count; i++) {
-        const char *candidate = table.params[i].name;
-        size_t other = strlen(candidate);
-        if (other > NAME_SIZE)
-            continue;
-        int distance = edit_distance(name, (int)length, candidate, (int)other);
-        // A short name would match any other short one by changing all of it.
-        if (distance < least && (size_t)distance < length && (size_t)distance < other) {
-            least = distance;
-            nearest = candidate;
-        }
-    }
+    int least = most_slips(name);
+    for (size_t i = 0; i < table.count; i++)
+        if (is_nearer(name, table.params[i].name, &least))
+            nearest = table.params[i].name;
     return nearest;
+}
+
+/// " (did you mean granular?)", or nothing.
+static void suggest_choice(const firn_param *param, const char *name, char *text, size_t size)
+{
+    int least = most_slips(name);
+    char choice[NAME_SIZE];
+    text[0] = '\0';
+    for (int i = 0; firn_param_choice(param, i, choice, sizeof choice); i++)
+        if (is_nearer(name, choice, &least))
+            snprintf(text, size, " (did you mean %s?)", choice);
 }
 
 static bool parse_bool(const char *text, double *value)
@@ -427,9 +443,12 @@ firn_result firn_param_parse(const firn_param *param, void *settings, const char
         understood = parse_numbers(text, firn_param_components(param), values);
     if (understood)
         return firn_param_set(param, settings, values, error);
-    char quoted[200];
-    snprintf(quoted, sizeof quoted, "'%.100s'%s", text,
-             param->type == FIRN_VEC3 ? ", not three numbers such as 0,1,0" : "");
+    char quoted[300], hint[NAME_SIZE + 32] = "";
+    if (param->type == FIRN_CHOICE)
+        suggest_choice(param, text, hint, sizeof hint);
+    else if (param->type == FIRN_VEC3)
+        snprintf(hint, sizeof hint, ", not three numbers such as 0,1,0");
+    snprintf(quoted, sizeof quoted, "'%.100s'%s", text, hint);
     return refuse(param, NULL, quoted, error);
 }
 

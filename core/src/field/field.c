@@ -5,9 +5,11 @@
 #include "motion_blur.h"
 #include "raster.h"
 
+#include "firn/channel.h"
 #include "firn/sim.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ROW(field) FIRN_PARAM(firn_field_def, field)
@@ -39,9 +41,11 @@ struct firn_field {
     firn_coord *leaf_origin;
     uint64_t *mask;
     float *density;
-    firn_vec3 *velocity;
     uint64_t *velocity_mask; // NULL: mask
-    float *compaction;
+    size_t grid_count;       // velocity and compaction first, as far as they are made
+    firn_field_grid *grids;
+    float **values; // of each grid
+    char *names;    // FIRN_CHANNEL_NAME bytes of each
 };
 
 enum {
@@ -63,6 +67,42 @@ void firn_field_def_reset(firn_field_def *def, size_t size)
     firn_def_copy(def, size, &full, sizeof full);
 }
 
+static bool is_taken(const firn_field_points *points, size_t index)
+{
+    static const char *const own[] = {"density", "vel", "compaction", "surface"};
+    const char *name = points->values[index].name;
+    for (size_t i = 0; i < FIRN_COUNT(own); i++)
+        if (strcmp(own[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(points->values[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static firn_result check_values(const firn_field_points *points, size_t index, firn_error *error)
+{
+    const firn_field_values *v = &points->values[index];
+    bool sound = v->name != NULL && v->name[0] != '\0' && strlen(v->name) < FIRN_CHANNEL_NAME &&
+                 (v->components == 1 || v->components == 3) && isfinite(v->background) &&
+                 (v->values != NULL || points->count == 0);
+    if (!sound)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "grid %zu of a field needs a name, values of 1 or 3 components and a "
+                         "finite background",
+                         index);
+    if (is_taken(points, index))
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "a field cannot have two grids called %s",
+                         v->name);
+    const size_t width = (size_t)v->components;
+    for (size_t i = 0; i < points->count * width; i++)
+        if (!isfinite(v->values[i]) || (v->inverse && !(v->values[i] > 0.0f)))
+            return firn_fail(error, FIRN_ERR_ARGUMENT, "particle %zu has a %s of %g; it must be %s",
+                             i / width, v->name, (double)v->values[i],
+                             v->inverse ? "above 0" : "finite");
+    return FIRN_OK;
+}
+
 static firn_result check_points(const firn_field_def *def, const firn_field_points *points,
                                 firn_error *error)
 {
@@ -79,6 +119,8 @@ static firn_result check_points(const firn_field_def *def, const firn_field_poin
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "a field needs position and mass, for velocity also velocity, for "
                          "compaction also the plastic volume ratio of its particles");
+    for (size_t i = 0; i < points->value_count; i++)
+        FIRN_TRY(check_values(points, i, error));
     for (size_t i = 0; i < points->count; i++) {
         firn_vec3 x = points->position[i];
         double far = fmax(fabs((double)x.x), fmax(fabs((double)x.y), fabs((double)x.z)));
@@ -117,34 +159,73 @@ static firn_result choose_kernel(firn_raster *r, const firn_field_def *def, firn
     return FIRN_OK;
 }
 
-static firn_result claim_field(firn_field *field, const firn_field_def *def, size_t leaf_count,
-                               firn_error *error)
+// Number of a grid that the definition asks for by itself, or -1.
+static int velocity_of(const firn_field_def *def) { return def->velocity ? 0 : -1; }
+
+static int compaction_of(const firn_field_def *def)
+{
+    return def->compaction ? (def->velocity ? 1 : 0) : -1;
+}
+
+// Values number i of all that become grids.
+static firn_field_values values_at(const firn_field_def *def, const firn_field_points *points,
+                                   size_t i)
+{
+    if ((int)i == velocity_of(def))
+        return (firn_field_values){"vel", 3, false, 0.0f, (const float *)points->velocity};
+    if ((int)i == compaction_of(def))
+        return (firn_field_values){"compaction", 1, true, 1.0f, points->jp};
+    return points->values[i - def->velocity - def->compaction];
+}
+
+static firn_result list_grids(firn_field *field, const firn_field_def *def,
+                              const firn_field_points *points, firn_error *error)
+{
+    size_t count = points->value_count + def->velocity + def->compaction;
+    FIRN_TRY(firn_raster_claim(count + 1, sizeof *field->grids, &field->grids, error));
+    FIRN_TRY(firn_raster_claim(count + 1, sizeof *field->values, &field->values, error));
+    FIRN_TRY(firn_raster_claim(count + 1, FIRN_CHANNEL_NAME, &field->names, error));
+    for (size_t i = 0; i < count; i++) {
+        firn_field_values from = values_at(def, points, i);
+        char *name = field->names + i * FIRN_CHANNEL_NAME;
+        snprintf(name, FIRN_CHANNEL_NAME, "%s", from.name);
+        field->grids[i] = (firn_field_grid){name, from.components, from.background, NULL};
+        field->values[i] = NULL;
+    }
+    field->grid_count = count;
+    return FIRN_OK;
+}
+
+// Memory for the leaves; not for a grid whose values are there.
+static firn_result claim_field(firn_field *field, size_t leaf_count, firn_error *error)
 {
     size_t voxels = leaf_count * FIRN_LEAF_VOXELS;
     FIRN_TRY(firn_raster_claim(leaf_count, sizeof *field->leaf_origin, &field->leaf_origin, error));
     FIRN_TRY(firn_raster_claim(leaf_count * LEAF, sizeof *field->mask, &field->mask, error));
     FIRN_TRY(firn_raster_claim(voxels, sizeof *field->density, &field->density, error));
-    if (def->velocity)
-        FIRN_TRY(firn_raster_claim(voxels, sizeof *field->velocity, &field->velocity, error));
-    if (def->compaction)
-        FIRN_TRY(firn_raster_claim(voxels, sizeof *field->compaction, &field->compaction, error));
+    for (size_t i = 0; i < field->grid_count; i++) {
+        size_t size = (size_t)field->grids[i].components * sizeof(float);
+        if (field->values[i] == NULL)
+            FIRN_TRY(firn_raster_claim(voxels, size, &field->values[i], error));
+        field->grids[i].values = field->values[i];
+    }
     field->leaf_count = leaf_count;
     return FIRN_OK;
 }
 
-// Moves the content of a leaf to another place in the arrays.
-static void move_leaf(firn_field *to, size_t at, const firn_field *from, size_t leaf)
+// Moves the content of a leaf to another place in the arrays; but for grid number `but`.
+static void move_leaf(firn_field *to, size_t at, const firn_field *from, size_t leaf, int but)
 {
     const size_t voxels = FIRN_LEAF_VOXELS;
     to->leaf_origin[at] = from->leaf_origin[leaf];
     memmove(&to->mask[at * LEAF], &from->mask[leaf * LEAF], LEAF * sizeof *to->mask);
     memmove(&to->density[at * voxels], &from->density[leaf * voxels], voxels * sizeof(float));
-    if (to->velocity != NULL && from->velocity != NULL)
-        memmove(&to->velocity[at * voxels], &from->velocity[leaf * voxels],
-                voxels * sizeof(firn_vec3));
-    if (to->compaction != NULL)
-        memmove(&to->compaction[at * voxels], &from->compaction[leaf * voxels],
-                voxels * sizeof(float));
+    for (size_t i = 0; i < to->grid_count; i++) {
+        size_t floats = voxels * (size_t)to->grids[i].components;
+        if ((int)i != but)
+            memmove(&to->values[i][at * floats], &from->values[i][leaf * floats],
+                    floats * sizeof(float));
+    }
 }
 
 // Voxels with snow are active; what is thinner than the limit is emptied. True: any is active.
@@ -159,10 +240,10 @@ static bool activate_leaf(firn_field *field, size_t leaf, float clip)
         if (active)
             continue;
         field->density[voxel] = 0.0f;
-        if (field->velocity != NULL)
-            field->velocity[voxel] = firn_vec(0.0f, 0.0f, 0.0f);
-        if (field->compaction != NULL)
-            field->compaction[voxel] = 0.0f;
+        for (size_t g = 0; g < field->grid_count; g++) {
+            size_t width = (size_t)field->grids[g].components;
+            memset(&field->values[g][voxel * width], 0, width * sizeof(float));
+        }
     }
     for (int i = 0; i < LEAF; i++)
         any |= mask[i];
@@ -177,7 +258,7 @@ static void activate(firn_field *field, float clip)
         if (!activate_leaf(field, leaf, clip))
             continue;
         if (kept != leaf)
-            move_leaf(field, kept, field, leaf);
+            move_leaf(field, kept, field, leaf, -1);
         kept++;
     }
     field->leaf_count = kept;
@@ -188,19 +269,39 @@ static void release_arrays(firn_field *field)
     firn_free(field->leaf_origin);
     firn_free(field->mask);
     firn_free(field->density);
-    firn_free(field->velocity);
     firn_free(field->velocity_mask);
-    firn_free(field->compaction);
+    for (size_t i = 0; i < field->grid_count; i++)
+        firn_free(field->values[i]);
+    firn_free(field->grids);
+    firn_free(field->values);
+    firn_free(field->names);
+}
+
+static void clear_leaf(firn_field *field, size_t leaf, int but)
+{
+    memset(&field->mask[leaf * LEAF], 0, LEAF * sizeof *field->mask);
+    memset(&field->density[leaf * FIRN_LEAF_VOXELS], 0, FIRN_LEAF_VOXELS * sizeof(float));
+    for (size_t i = 0; i < field->grid_count; i++) {
+        size_t floats = FIRN_LEAF_VOXELS * (size_t)field->grids[i].components;
+        if ((int)i != but)
+            memset(&field->values[i][leaf * floats], 0, floats * sizeof(float));
+    }
 }
 
 // The field with more leaves, which have velocities only.
-static firn_result widen(firn_field *field, const firn_field_def *def, firn_motion_blur *blur,
-                         firn_error *error)
+static firn_result widen(firn_field *field, const firn_field_def *def,
+                         const firn_field_points *points, firn_motion_blur *blur, firn_error *error)
 {
+    const int velocity = velocity_of(def);
     firn_field wide = {.voxel_size = field->voxel_size};
-    firn_field_def scalars = *def;
-    scalars.velocity = false;
-    firn_result result = claim_field(&wide, &scalars, blur->leaves.count, error);
+    firn_result result = list_grids(&wide, def, points, error);
+    if (result == FIRN_OK) {
+        wide.values[velocity] = (float *)blur->velocity;
+        wide.velocity_mask = blur->mask;
+        blur->velocity = NULL;
+        blur->mask = NULL;
+        result = claim_field(&wide, blur->leaves.count, error);
+    }
     if (result != FIRN_OK) {
         release_arrays(&wide);
         return result;
@@ -211,25 +312,19 @@ static firn_result widen(firn_field *field, const firn_field_def *def, firn_moti
         firn_coord origin = {c.x * LEAF, c.y * LEAF, c.z * LEAF};
         if (leaf < field->leaf_count &&
             memcmp(&field->leaf_origin[leaf], &origin, sizeof origin) == 0) {
-            move_leaf(&wide, i, field, leaf++);
+            move_leaf(&wide, i, field, leaf++, velocity);
             continue;
         }
         wide.leaf_origin[i] = origin;
-        memset(&wide.mask[i * LEAF], 0, LEAF * sizeof *wide.mask);
-        memset(&wide.density[i * FIRN_LEAF_VOXELS], 0, FIRN_LEAF_VOXELS * sizeof(float));
-        if (wide.compaction != NULL)
-            memset(&wide.compaction[i * FIRN_LEAF_VOXELS], 0, FIRN_LEAF_VOXELS * sizeof(float));
+        clear_leaf(&wide, i, velocity);
     }
-    wide.velocity = blur->velocity;
-    wide.velocity_mask = blur->mask;
-    blur->velocity = NULL;
-    blur->mask = NULL;
     release_arrays(field);
     *field = wide;
     return FIRN_OK;
 }
 
-static firn_result spread_velocity(firn_field *field, const firn_field_def *def, int thread_count,
+static firn_result spread_velocity(firn_field *field, const firn_field_def *def,
+                                   const firn_field_points *points, int thread_count,
                                    firn_error *error)
 {
     if (!def->velocity || (def->shutter == 0.0f && def->dilation == 0))
@@ -238,9 +333,27 @@ static firn_result spread_velocity(firn_field *field, const firn_field_def *def,
     firn_field_view view = firn_field_read(field);
     firn_motion_blur blur;
     FIRN_TRY(firn_motion_blur_make(&view, &blur_def, &blur, error));
-    firn_result result = widen(field, def, &blur, error);
+    firn_result result = widen(field, def, points, &blur, error);
     firn_motion_blur_free(&blur);
     return result;
+}
+
+// A few components at a time: density, velocity and compaction, as a rule all there are, at once.
+static void fill(const firn_raster *r, const firn_field_def *def, const firn_field *field)
+{
+    size_t next = 0;
+    do {
+        firn_raster_job job = {.density_out = field->density};
+        for (; next < field->grid_count; next++) {
+            const firn_field_values from = values_at(def, r->points, next);
+            if (job.item_count + from.components > FIRN_RASTER_ITEMS)
+                break;
+            for (int k = 0; k < from.components; k++)
+                job.item[job.item_count++] = (firn_raster_item){
+                    from.values + k, field->values[next] + k, from.components, from.inverse};
+        }
+        firn_raster_fill(r, &job);
+    } while (next < field->grid_count);
 }
 
 static firn_result rasterize(firn_raster *r, const firn_field_def *def, firn_field *field,
@@ -251,7 +364,8 @@ static firn_result rasterize(firn_raster *r, const firn_field_def *def, firn_fie
     if (def->anisotropy > 1.0f)
         FIRN_TRY(firn_raster_anisotropy(r, def->anisotropy, error));
     FIRN_TRY(firn_raster_lay_out(r, error));
-    FIRN_TRY(claim_field(field, def, r->leaves.count, error));
+    FIRN_TRY(list_grids(field, def, points, error));
+    FIRN_TRY(claim_field(field, r->leaves.count, error));
     firn_raster_normalize(r);
     if (def->edge > 0.0f)
         FIRN_TRY(firn_raster_sharpen(r, def->edge, error));
@@ -263,16 +377,9 @@ static firn_result rasterize(firn_raster *r, const firn_field_def *def, firn_fie
         firn_coord c = r->leaves.entries[i].coord;
         field->leaf_origin[i] = (firn_coord){c.x * LEAF, c.y * LEAF, c.z * LEAF};
     }
-    firn_raster_fill(r, &(firn_raster_job){
-                            .velocity = def->velocity ? points->velocity : NULL,
-                            .value = def->compaction ? points->jp : NULL,
-                            .inverse = true,
-                            .density_out = field->density,
-                            .velocity_out = field->velocity,
-                            .value_out = field->compaction,
-                        });
+    fill(r, def, field);
     activate(field, def->clip);
-    return spread_velocity(field, def, r->thread_count, error);
+    return spread_velocity(field, def, points, r->thread_count, error);
 }
 
 firn_result firn_field_create(const firn_field_def *def, const firn_field_points *points,
@@ -310,9 +417,20 @@ firn_field_view firn_field_read(const firn_field *field)
         .leaf_origin = field->leaf_origin,
         .mask = field->mask,
         .density = field->density,
-        .velocity = field->velocity,
         .velocity_mask = field->velocity_mask,
-        .compaction = field->compaction,
+        .grid_count = field->grid_count,
+        .grids = field->grids,
     };
+    // Two have places of their own.
+    if (view.grid_count > 0 && strcmp(view.grids->name, "vel") == 0) {
+        view.velocity = (const firn_vec3 *)(const void *)view.grids->values;
+        view.grids++;
+        view.grid_count--;
+    }
+    if (view.grid_count > 0 && strcmp(view.grids->name, "compaction") == 0) {
+        view.compaction = view.grids->values;
+        view.grids++;
+        view.grid_count--;
+    }
     return view;
 }

@@ -8,9 +8,9 @@
 enum {
     LEAF = FIRN_LEAF_EDGE,
     ROWS = LEAF * LEAF,
-    MOST_LEAVES = 9 * 9 * 9, // that a particle reaches when the kernel is widest
-    MOST_CHANNELS = 5,       // mass, three of momentum, one value
-    CHUNK_PARTICLES = 8192,  // that a thread takes at a time, or more
+    MOST_LEAVES = 9 * 9 * 9,               // that a particle reaches when the kernel is widest
+    MOST_CHANNELS = 1 + FIRN_RASTER_ITEMS, // mass, and as a rule three of momentum and one value
+    CHUNK_PARTICLES = 8192,                // that a thread takes at a time, or more
     CHUNK_MAX = 64,
 };
 
@@ -375,23 +375,14 @@ typedef struct leaf_sums {
     four sum[ROWS][MOST_CHANNELS][2];
 } leaf_sums;
 
-static int channels_of(const firn_raster_job *job)
-{
-    return 1 + (job->velocity != NULL ? 3 : 0) + (job->value != NULL);
-}
-
 static inline void read_quantities(const firn_raster_job *job, size_t particle,
                                    float values[MOST_CHANNELS])
 {
-    int channel = 1;
-    if (job->velocity != NULL) {
-        firn_vec3 v = job->velocity[particle];
-        values[channel++] = v.x;
-        values[channel++] = v.y;
-        values[channel++] = v.z;
+    for (int i = 0; i < job->item_count; i++) {
+        const firn_raster_item *item = &job->item[i];
+        float value = item->from[particle * (size_t)item->stride];
+        values[1 + i] = item->inverse ? 1.0f / value : value;
     }
-    if (job->value != NULL)
-        values[channel] = job->inverse ? 1.0f / job->value[particle] : job->value[particle];
 }
 
 // What to add where: shared by the particles of a leaf.
@@ -443,14 +434,13 @@ static void store_leaf(const leaf_job *leaf, size_t number, const leaf_sums *sum
         const four(*sum)[2] = sums->sum[i / LEAF];
         int half = i / 4 % 2, lane = i % 4;
         size_t voxel = number * FIRN_LEAF_VOXELS + (size_t)i;
-        float density = sum[0][half][lane], means[MOST_CHANNELS];
-        for (int c = 1; c < leaf->channels; c++)
-            means[c] = density > 0.0f ? sums->base[c] + sum[c][half][lane] / density : 0.0f;
+        float density = sum[0][half][lane];
         job->density_out[voxel] = density;
-        if (job->velocity != NULL)
-            job->velocity_out[voxel] = firn_vec(means[1], means[2], means[3]);
-        if (job->value != NULL)
-            job->value_out[voxel] = means[leaf->channels - 1];
+        for (int c = 1; c < leaf->channels; c++) {
+            const firn_raster_item *item = &job->item[c - 1];
+            item->to[voxel * (size_t)item->stride] =
+                density > 0.0f ? sums->base[c] + sum[c][half][lane] / density : 0.0f;
+        }
     }
 }
 
@@ -462,7 +452,7 @@ static void fill_leaf(const firn_raster *r, const firn_raster_job *job, size_t n
         .job = job,
         .origin = {coord.x * LEAF, coord.y * LEAF, coord.z * LEAF},
         .coverage = r->coverage != NULL ? &r->coverage[number * FIRN_LEAF_VOXELS] : NULL,
-        .channels = channels_of(job),
+        .channels = 1 + job->item_count,
     };
     leaf_sums sums;
     memset(&sums, 0, sizeof sums);

@@ -32,14 +32,21 @@ typedef struct firn_raster {
     float *loose;              // how far coverage is disregarded for a particle; with coverage
 } firn_raster;
 
-/// What the leaves are filled with. Velocity and value are means weighted by mass.
+enum { FIRN_RASTER_ITEMS = 4 };
+
+/// One component of what the particles have, and where its mean goes, both with a stride in floats.
+typedef struct firn_raster_item {
+    const float *from;
+    float *to;
+    int stride;
+    bool inverse; // 1 / value is meant
+} firn_raster_item;
+
+/// What the leaves are filled with: density, and means weighted by mass.
 typedef struct firn_raster_job {
-    const firn_vec3 *velocity; // of each particle; NULL: not wanted
-    const float *value;        // of each particle; NULL: not wanted
-    bool inverse;              // 1 / value is meant
-    float *density_out;        // kg/m^3
-    firn_vec3 *velocity_out;
-    float *value_out;
+    float *density_out; // kg/m^3
+    int item_count;
+    firn_raster_item item[FIRN_RASTER_ITEMS];
 } firn_raster_job;
 
 /// Memory, or the sentence that says how much is missing.

@@ -101,8 +101,9 @@ static void measure_fullness(const firn_raster *r, work *w)
         double share = (double)r->share[i] * volume / (double)r->points->mass[i];
         w->seen[i] = (float)(firn_raster_gather(r, i, w->density) * share);
     }
-    firn_raster_fill(r, &(firn_raster_job){
-                            .value = w->seen, .density_out = w->density, .value_out = w->expected});
+    firn_raster_fill(r, &(firn_raster_job){.density_out = w->density,
+                                           .item_count = 1,
+                                           .item = {{w->seen, w->expected, 1, false}}});
     size_t voxels = r->leaves.count * FIRN_LEAF_VOXELS;
     for (size_t i = 0; i < voxels; i++)
         w->density[i] = w->density[i] > 0.0f ? w->density[i] / w->expected[i] : 0.0f;

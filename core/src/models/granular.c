@@ -9,8 +9,8 @@ static void prepare(const firn_material_def *def, float columns[FIRN_MATERIAL_CO
            angle = (double)def->friction_angle * 0.017453292519943295;
     columns[FIRN_GRANULAR_MU] = (float)mu;
     columns[FIRN_GRANULAR_LAMBDA] = (float)lambda;
-    columns[FIRN_GRANULAR_APEX] = (float)((double)def->cohesion / (tan(angle) * bulk));
-    columns[FIRN_GRANULAR_SLOPE] = (float)(sin(angle) * bulk / (sqrt(2.0) * mu));
+    columns[FIRN_GRANULAR_APEX] = (float)((double)def->cohesion * cos(angle) / (tan(angle) * bulk));
+    columns[FIRN_GRANULAR_SLOPE] = (float)(tan(angle) * bulk / (sqrt(2.0) * mu));
     columns[FIRN_GRANULAR_OPEN] = (float)log((double)def->jp_max);
 }
 

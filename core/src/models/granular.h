@@ -1,10 +1,10 @@
 /// Grains that slide: Drucker-Prager plasticity in the strain of Hencky (Klar et al. 2016) with
 /// cohesion and the volume correction of Tampubolon et al. 2017. One particle per lane.
 ///
-/// Where the mean stress allows it, shear up to |dev tau| = sqrt(2) (p sin(phi) + c cos(phi)) is
-/// elastic: in plane strain, as in a slope, that is Coulomb's friction with the angle phi and the
-/// cohesion c. More flows without change of volume. Beyond the tension c cot(phi) grains part; how
-/// far is kept in the slot of J_P, so that they bear load only when they have closed up again.
+/// Shear up to |dev tau| = sqrt(2) (p tan(phi) + c cos(phi)) is elastic. More flows without change
+/// of volume: where layers slide over each other, as on a slope, the ratio of shear stress and
+/// pressure is then tan(phi). Beyond the tension c cos(phi) / tan(phi) grains part; how far is kept
+/// in the slot of J_P, so that they bear load only when they have closed up again.
 #ifndef FIRN_MODEL_GRANULAR_H
 #define FIRN_MODEL_GRANULAR_H
 

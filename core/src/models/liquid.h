@@ -31,7 +31,7 @@ enum {
 
 /// Share of density * speed of sound * cell size that resists changes of volume: what makes waves
 /// of pressure die out within some cells.
-#define FIRN_LIQUID_BULK_SHARE 0.1f
+#define FIRN_LIQUID_BULK_SHARE 0.2f
 
 typedef struct firn_liquid_group {
     firn_fx j;
@@ -41,6 +41,7 @@ typedef struct firn_liquid_group {
     firn_fx energy;    // Pa
     firn_fx rigidity;  // Pa
     firn_fs3 shear;    // Pa, deviatoric
+    firn_ix flows;     // the shear stress is at its limit
     firn_fx swell;     // tr(b) / 3
     firn_fx viscosity, impedance, viscous_wave;
 } firn_liquid_group;
@@ -87,6 +88,8 @@ FIRN_INLINE firn_liquid_group firn_liquid_load(const firn_matter *matter)
         firn_fs3 b = firn_fm3_upper(&matter->f);
         group.swell = (1.0f / 3.0f) * firn_fs3_trace(b);
         group.shear = firn_fs3_scale(group.rigidity, firn_fs3_add_scalar(b, -group.swell));
+        firn_fx limit = 0.999f * firn_material_of(m, FIRN_LIQUID_YIELD);
+        group.flows = firn_fs3_norm2(group.shear) >= limit * limit;
     }
     return group;
 }
@@ -160,7 +163,9 @@ FIRN_INLINE void firn_liquid_prepare(const firn_matter *matter, const firn_liqui
 {
     (void)matter;
     firn_fx v = bulk.volume;
-    firn_fx mu = group->rigidity * group->swell + bulk.rate * (group->j * group->viscosity);
+    // What flows offers no more resistance than viscosity does.
+    firn_fx rigidity = firn_fx_select(group->flows, firn_fx_set(0.0f), group->rigidity);
+    firn_fx mu = rigidity * group->swell + bulk.rate * (group->j * group->viscosity);
     const firn_fx values[FIRN_CACHE_CHANNELS] = {v * group->shear.xx,
                                                  v * group->shear.xy,
                                                  v * group->shear.xz,

@@ -55,7 +55,7 @@ static const firn_param material_params[] = {
      "not depend on the substep. Acts in the explicit step with APIC; FLIP and the implicit step "
      "damp in their own ways",
      .visible_when = "model==snow|elastic"},
-    {ROW(friction_angle), FIRN_FLOAT, {35.0}, 1.0, 70.0, "degrees",
+    {ROW(friction_angle), FIRN_FLOAT, {35.0}, 1.0, 70.0, "deg",
      "Steepest slope on which grains stay: 30 to 35 for dry sand, 40 for gravel",
      .visible_when = "model==granular", .added = true},
     {ROW(cohesion), FIRN_FLOAT, {0.0}, 0.0, 1e6, "Pa",

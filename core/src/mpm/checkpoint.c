@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CHECKPOINT_VERSION = 3,
+    CHECKPOINT_VERSION = 4,
     CHUNK = 1 << 18, // bytes that a thread takes at a time
     CHUNKS = 64,     // that are hashed at a time
 };
@@ -23,17 +23,19 @@ typedef struct checkpoint_header {
     uint32_t version;
     uint32_t header_size;
     uint64_t total_size; // bytes of the whole checkpoint
-    uint64_t layout;     // hash of the channel layout and of the models
+    uint64_t models;     // hash of those of the materials, zero for snow alone
     uint64_t checksum;   // of everything else
     char program[16];    // version of Firn
     // What the simulation must share.
     float cell_size;
     int32_t kernel, transfer, integrator;
     int32_t material_count, source_count;
+    uint32_t channel_count; // of the particles; firn_saved_channel of each follow the header
+    uint32_t unused;
     firn_state_scalars state; // what is restored
 } checkpoint_header;
 
-// What the slots of the particles hold follows from the models; zero for snow alone.
+// What the columns of the particles hold follows from the models; zero for snow alone.
 static uint64_t models_hash(const firn_sim *sim)
 {
     uint64_t hash = 0;
@@ -43,22 +45,20 @@ static uint64_t models_hash(const firn_sim *sim)
     return hash;
 }
 
-static uint64_t layout_hash(const firn_sim *sim)
+/// The channels of the particles, as they stand behind the header.
+typedef struct channel_list {
+    firn_saved_channel row[FIRN_ROW_LIMIT];
+    size_t count;
+} channel_list;
+
+static channel_list list_channels(const firn_sim *sim)
 {
-    const uint64_t layout[] = {(uint64_t)sim->particles.channel_count,
-                               FIRN_U,
-                               FIRN_V,
-                               FIRN_F,
-                               FIRN_JP,
-                               FIRN_MASS,
-                               FIRN_VOLUME,
-                               FIRN_STIFFNESS,
-                               FIRN_ID,
-                               FIRN_C,
-                               sizeof(firn_saved_block),
-                               sizeof(firn_saved_source)};
-    return firn_hash64(layout, sizeof layout, CHECKPOINT_VERSION) ^ models_hash(sim);
+    channel_list list;
+    list.count = (size_t)firn_channel_set_save(&sim->particles.channels, list.row);
+    return list;
 }
+
+static size_t list_size(size_t count) { return count * sizeof(firn_saved_channel); }
 
 static checkpoint_header make_header(const firn_sim *sim)
 {
@@ -68,7 +68,8 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.version = CHECKPOINT_VERSION;
     h.header_size = sizeof h;
     memcpy(h.program, FIRN_VERSION, sizeof FIRN_VERSION);
-    h.layout = layout_hash(sim);
+    h.models = models_hash(sim);
+    h.channel_count = (uint32_t)list_channels(sim).count;
     h.cell_size = sim->def.cell_size;
     h.kernel = sim->def.kernel;
     h.transfer = sim->def.transfer;
@@ -76,7 +77,7 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.material_count = sim->materials.count;
     h.source_count = sim->emission.source_count;
     h.state = firn_state_scalars_of(sim);
-    h.total_size = sizeof h + firn_state_arrays(sim, &h.state).bytes;
+    h.total_size = sizeof h + list_size(h.channel_count) + firn_state_arrays(sim, &h.state).bytes;
     return h;
 }
 
@@ -144,6 +145,12 @@ uint64_t firn_sim_hash(const firn_sim *sim)
     return d.hash;
 }
 
+static void write_channels(const firn_sim *sim, firn_state_sink *sink, void *user)
+{
+    channel_list list = list_channels(sim);
+    sink(user, list.row, list_size(list.count));
+}
+
 static uint64_t header_checksum(checkpoint_header h)
 {
     h.checksum = 0;
@@ -154,6 +161,7 @@ static checkpoint_header make_checked_header(const firn_sim *sim)
 {
     checkpoint_header h = make_header(sim);
     destination d = {.hash = header_checksum(h), .thread_count = sim->thread_count};
+    write_channels(sim, hash_sink, &d);
     write_body(sim, hash_sink, &d);
     h.checksum = d.hash;
     return h;
@@ -165,6 +173,7 @@ firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *err
     FIRN_TRY(firn_file_create(path, &file, error));
     checkpoint_header header = make_checked_header(sim);
     firn_file_write(file, &header, sizeof header);
+    write_channels(sim, file_sink, &(destination){.file = file});
     write_body(sim, file_sink, &(destination){.file = file});
     return firn_file_commit(file, error);
 }
@@ -179,6 +188,7 @@ firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size
                          1e-6 * (double)header.total_size);
     destination d = {.at = *bytes, .thread_count = sim->thread_count};
     memory_sink(&d, &header, sizeof header);
+    write_channels(sim, memory_sink, &d);
     write_body(sim, memory_sink, &d);
     *size = header.total_size;
     return FIRN_OK;
@@ -197,11 +207,12 @@ static bool sizes_are_sound(const firn_sim *sim, const checkpoint_header *h, siz
     const firn_state_scalars *s = &h->state;
     return s->count <= FIRN_PARTICLE_LIMIT && s->sorted_count <= s->count &&
            s->block_count <= s->sorted_count && h->total_size == size &&
-           h->total_size == sizeof *h + firn_state_arrays(sim, s).bytes;
+           h->total_size ==
+               sizeof *h + list_size(h->channel_count) + firn_state_arrays(sim, s).bytes;
 }
 
-static firn_result check_header(const firn_sim *sim, const checkpoint_header *h, size_t size,
-                                const char *name, firn_error *error)
+static firn_result check_header(const firn_sim *sim, const checkpoint_header *h, const char *name,
+                                firn_error *error)
 {
     if (memcmp(h->magic, checkpoint_magic, sizeof h->magic) != 0)
         return firn_fail(error, FIRN_ERR_FORMAT, "%s is not a checkpoint of Firn", name);
@@ -224,24 +235,44 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
                          "has %d and %d; add them before loading",
                          name, h->material_count, h->source_count, sim->materials.count,
                          sim->emission.source_count);
-    if (h->layout != layout_hash(sim))
+    if (h->models != models_hash(sim))
         return firn_fail(error, FIRN_ERR_FORMAT,
-                         "%s was saved with other particle channels or with materials of other "
-                         "models; resume the scene that wrote it",
+                         "%s was saved with materials of other models; resume the scene that "
+                         "wrote it",
                          name);
-    if (!sizes_are_sound(sim, h, size))
-        return firn_fail(error, FIRN_ERR_FORMAT,
-                         "%s is damaged: %zu bytes found, %llu expected for %llu particles", name,
-                         size, (unsigned long long)h->total_size,
-                         (unsigned long long)h->state.count);
     return FIRN_OK;
+}
+
+// What the particles carry must be what these carry, before sizes can mean anything.
+static firn_result check_channels(const firn_sim *sim, const checkpoint_header *h,
+                                  const source_bytes *from, firn_error *error)
+{
+    size_t size = list_size(h->channel_count);
+    if (h->channel_count > FIRN_ROW_LIMIT || from->size - sizeof *h < size)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: it names %u channels", from->name,
+                         h->channel_count);
+    channel_list list = {.count = h->channel_count};
+    memcpy(list.row, from->at + sizeof *h, size);
+    return firn_channel_set_match(&sim->particles.channels, list.row, list.count, from->name,
+                                  error);
+}
+
+static firn_result check_sizes(const firn_sim *sim, const checkpoint_header *h, size_t size,
+                               const char *name, firn_error *error)
+{
+    if (sizes_are_sound(sim, h, size))
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_FORMAT,
+                     "%s is damaged: %zu bytes found, %llu expected for %llu particles", name, size,
+                     (unsigned long long)h->total_size, (unsigned long long)h->state.count);
 }
 
 // Goes through the arrays as write_body has written them.
 static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h,
                             const firn_state_list *list, const unsigned char *body)
 {
-    uint64_t hash = header_checksum(*h);
+    size_t channels = list_size(h->channel_count);
+    uint64_t hash = hash_piece(body - channels, channels, header_checksum(*h), sim->thread_count);
     for (int k = 0; k < list->count; k++) {
         const firn_state_array *a = &list->array[k];
         const unsigned char *bytes = body + a->offset;
@@ -304,7 +335,7 @@ static firn_result check_sources(const firn_sim *sim, const unsigned char *bytes
 static firn_result check_body(const firn_sim *sim, const checkpoint_header *h,
                               const source_bytes *from, firn_error *error)
 {
-    const unsigned char *body = from->at + sizeof *h;
+    const unsigned char *body = from->at + sizeof *h + list_size(h->channel_count);
     firn_state_list list = firn_state_arrays(sim, &h->state);
     if (checksum_of(sim, h, &list, body) != h->checksum)
         return firn_fail(error, FIRN_ERR_FORMAT,
@@ -325,14 +356,17 @@ static firn_result load(firn_sim *sim, const source_bytes *from, firn_error *err
         return firn_fail(error, FIRN_ERR_FORMAT, "%s is too short for a checkpoint: %zu bytes",
                          from->name, from->size);
     memcpy(&h, from->at, sizeof h);
-    FIRN_TRY(check_header(sim, &h, from->size, from->name, error));
+    FIRN_TRY(check_header(sim, &h, from->name, error));
+    FIRN_TRY(check_channels(sim, &h, from, error));
+    FIRN_TRY(check_sizes(sim, &h, from->size, from->name, error));
     FIRN_TRY(check_body(sim, &h, from, error));
     FIRN_TRY(firn_state_reserve(sim, &h.state, error));
     // From here on nothing can fail.
     firn_snapshot_void(sim);
     firn_state_list list = firn_state_arrays(sim, &h.state);
+    const unsigned char *body = from->at + sizeof h + list_size(h.channel_count);
     for (int i = 0; i < list.count; i++)
-        firn_state_read(sim, &list.array[i], from->at + sizeof h + list.array[i].offset);
+        firn_state_read(sim, &list.array[i], body + list.array[i].offset);
     firn_state_put_scalars(sim, &h.state);
     firn_state_settle(sim);
     return FIRN_OK;

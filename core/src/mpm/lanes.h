@@ -178,8 +178,11 @@ FIRN_INLINE firn_lane_materials lane_materials_load(const firn_pass *pass, size_
         return materials;
     const uint8_t *material = (const uint8_t *)pass->particles->material.data + first;
     firn_ix there = lanes_below(n);
-    materials.lane = __builtin_convertvector(*(const bytes *)material, firn_ix) & there;
-    materials.same = firn_ix_all((materials.lane == material[0]) | ~there);
+    // Lanes past the end take the first one's: another might be of another model.
+    materials.lane =
+        firn_ix_select(there, __builtin_convertvector(*(const bytes *)material, firn_ix),
+                       firn_ix_set(material[0]));
+    materials.same = firn_ix_all(materials.lane == material[0]);
     return materials;
 }
 

@@ -109,7 +109,8 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->budget.limit = (size_t)(1e6 * def->memory_limit);
     sim->budget.used = sizeof *sim;
     sim->particles.budget = &sim->budget;
-    sim->particles.channel_count = firn_sim_is_apic(sim) ? FIRN_CHANNEL_MAX : FIRN_C;
+    firn_particles_begin(&sim->particles,
+                         FIRN_NEED_ALWAYS | (firn_sim_is_apic(sim) ? FIRN_NEED_APIC : 0u));
     sim->grid.budget = &sim->budget;
     sim->grid.materials = &sim->materials;
     sim->grid.cell_size = def->cell_size;
@@ -119,6 +120,7 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->colliders.budget = &sim->budget;
     sim->forces.budget = &sim->budget;
     sim->emission.seeds.budget = &sim->budget;
+    sim->emission.seeds.channels = &sim->particles.channels;
     firn_material_def reference = firn_material_def_default();
     firn_sim_put_material(sim, 0, &reference, NULL);
     sim->materials.count = 1;
@@ -215,26 +217,31 @@ static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *k
     *key = firn_block_key((firn_coord){block[0], block[1], block[2]});
 }
 
-// Particle number i behind the last: at rest in itself, where the seed is.
-static void append_seed(const firn_sim *sim, const firn_seeds *seeds, size_t i, uint64_t *key)
+// Column number `column` of the new particles: what the seeds say, or the initial value.
+static void append_column(const firn_sim *sim, int row, int k)
 {
     const firn_particles *particles = &sim->particles;
-    size_t p = particles->count + i;
-    for (int c = FIRN_F; c < particles->channel_count; c++)
-        firn_channel_of(particles, c)[p] = 0.0f;
-    place(sim, ((const firn_vec3 *)seeds->position.data)[i], p, key);
-    firn_vec3 velocity = ((const firn_vec3 *)seeds->velocity.data)[i];
-    const float v[3] = {velocity.x, velocity.y, velocity.z};
-    for (int axis = 0; axis < 3; axis++) {
-        firn_channel_of(particles, FIRN_V + axis)[p] = v[axis];
-        firn_channel_of(particles, FIRN_F + 4 * axis)[p] = 1.0f;
+    const firn_seeds *seeds = &sim->emission.seeds;
+    int column = particles->channels.column[row] + k;
+    float *to = firn_channel_of(particles, column) + particles->count;
+    bool from_grid = column == FIRN_VOLUME && sim->def.volume == FIRN_VOLUME_GRID;
+    if (firn_seeds_have(&particles->channels, row) && !from_grid) {
+        memcpy(to, seeds->column[column].data, seeds->count * sizeof(float));
+        return;
     }
-    bool from_grid = sim->def.volume == FIRN_VOLUME_GRID;
-    firn_channel_of(particles, FIRN_JP)[p] = ((const float *)seeds->jp.data)[i];
-    firn_channel_of(particles, FIRN_MASS)[p] = ((const float *)seeds->mass.data)[i];
-    firn_channel_of(particles, FIRN_VOLUME)[p] =
-        from_grid ? 0.0f : ((const float *)seeds->volume.data)[i];
-    firn_channel_of(particles, FIRN_STIFFNESS)[p] = ((const float *)seeds->stiffness.data)[i];
+    float initial = firn_channel_initial(firn_channel_set_row(&particles->channels, row), k);
+    for (size_t i = 0; i < seeds->count; i++)
+        to[i] = initial;
+}
+
+static void append_columns(const firn_sim *sim)
+{
+    const firn_channel_set *channels = &sim->particles.channels;
+#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
+    for (int row = 0; row < channels->row_count; row++)
+        for (int k = 0; k < firn_channel_set_row(channels, row)->components; k++)
+            if (channels->column[row] >= 0)
+                append_column(sim, row, k);
 }
 
 // Finds the material between the chunks of a source, or adds it.
@@ -288,13 +295,16 @@ static void append_seeds(firn_sim *sim, const firn_source *source)
     const firn_seeds *seeds = &sim->emission.seeds;
     firn_particles *particles = &sim->particles;
     size_t waiting = particles->count - sim->order.sorted_count;
+    if (seeds->count > 0)
+        append_columns(sim);
     // Other models begin with the volume that they have.
     const bool packs = firn_model_at(sim->materials.model[source->material])->packs;
     bool missing = false;
 #pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
     for (size_t i = 0; i < seeds->count; i++) {
-        append_seed(sim, seeds, i, (uint64_t *)sim->emission.new_keys.data + waiting + i);
         size_t p = particles->count + i;
+        place(sim, ((const firn_vec3 *)seeds->position.data)[i], p,
+              (uint64_t *)sim->emission.new_keys.data + waiting + i);
         if (!packs)
             firn_channel_of(particles, FIRN_JP)[p] = 1.0f;
         ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
@@ -343,7 +353,7 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
         firn_array_reserve(&sim->budget, &sim->emission.sources,
                            (size_t)sim->emission.source_count + 1, sizeof(firn_source), error);
     if (result == FIRN_OK)
-        result = firn_source_open(&source, def, sim->time, error);
+        result = firn_source_open(&source, def, &sim->particles.channels, sim->time, error);
     source.generation = 1;
     source.material = (uint8_t)(def->material.index1 > 0 ? def->material.index1 - 1 : 0);
     source.alive = true;

@@ -86,9 +86,14 @@ static void lay_down(firn_sim *sim, const firn_block *block)
 {
     const firn_particles *particles = &sim->particles;
     size_t count = block->end - block->begin;
-    for (int c = 0; c < particles->channel_count; c++)
-        if ((c >= FIRN_V && c < FIRN_V + 3) || c >= FIRN_C)
-            memset(firn_channel_of(particles, c) + block->begin, 0, count * sizeof(float));
+    const firn_channel_set *set = &particles->channels;
+    for (int row = 0; row < set->row_count; row++) {
+        const firn_channel *channel = firn_channel_set_row(set, row);
+        bool moves = (channel->use & FIRN_CHANNEL_MOTION) != 0 && set->column[row] >= 0;
+        for (int k = 0; moves && k < channel->components; k++)
+            memset(firn_channel_of(particles, set->column[row] + k) + block->begin, 0,
+                   count * sizeof(float));
+    }
 }
 
 static void mark_nodes_of(firn_sim *sim, const firn_block *blocks, const uint8_t *asleep,

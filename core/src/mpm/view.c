@@ -1,6 +1,9 @@
 /// What callers may see of the particles.
 #include "sim_state.h"
 
+#include <math.h>
+#include <string.h>
+
 firn_particle_view firn_sim_particles(const firn_sim *sim)
 {
     const firn_particles *p = &sim->particles;
@@ -16,26 +19,6 @@ firn_particle_view firn_sim_particles(const firn_sim *sim)
     return view;
 }
 
-static void read_vectors(const firn_sim *sim, int channel, size_t first, size_t count,
-                         firn_vec3 *out)
-{
-    const float *x = firn_channel_of(&sim->particles, channel) + first;
-    const float *y = firn_channel_of(&sim->particles, channel + 1) + first;
-    const float *z = firn_channel_of(&sim->particles, channel + 2) + first;
-    for (size_t i = 0; i < count; i++)
-        out[i] = firn_vec(x[i], y[i], z[i]);
-}
-
-static void read_matrices(const firn_sim *sim, int channel, size_t first, size_t count,
-                          firn_mat3 *out)
-{
-    for (int k = 0; k < 9; k++) {
-        const float *from = firn_channel_of(&sim->particles, channel + k) + first;
-        for (size_t i = 0; i < count; i++)
-            out[i].m[k] = from[i];
-    }
-}
-
 static firn_vec3 world_position(const firn_sim *sim, firn_coord block, size_t p)
 {
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
@@ -47,8 +30,9 @@ static firn_vec3 world_position(const firn_sim *sim, firn_coord block, size_t p)
     return firn_vec(x[0], x[1], x[2]);
 }
 
-static void read_positions(const firn_sim *sim, size_t first, size_t count, firn_vec3 *out)
+static void read_positions(const firn_sim *sim, size_t first, size_t count, void *positions)
 {
+    firn_vec3 *out = positions;
     const firn_block *blocks = firn_grid_blocks(&sim->grid);
     for (size_t b = 0; b < sim->grid.block_count; b++) {
         size_t begin = blocks[b].begin > first ? blocks[b].begin : first;
@@ -73,48 +57,110 @@ static float determinant(const firn_sim *sim, size_t p)
 
 // Mass over the current volume V0 J_E J_P, V0 J of a liquid; zero while the initial volume is not
 // known yet.
-static void read_densities(const firn_sim *sim, size_t first, size_t count, float *out)
+static void read_densities(const firn_sim *sim, size_t first, size_t count, void *out)
 {
     firn_particle_view view = firn_sim_particles(sim);
     for (size_t i = 0; i < count; i++) {
         size_t p = first + i;
         const firn_model *model = firn_model_at(sim->materials.model[view.material[p]]);
         float volume = view.volume[p] * view.jp[p] * (model->keeps_f ? determinant(sim, p) : 1.0f);
-        out[i] = volume > 0.0f ? view.mass[p] / volume : 0.0f;
+        ((float *)out)[i] = volume > 0.0f ? view.mass[p] / volume : 0.0f;
     }
 }
 
-firn_result firn_sim_read(const firn_sim *sim, firn_quantity quantity, size_t first, size_t count,
-                          void *out, firn_error *error)
+// The radius of a sphere with the initial volume, 3 / (4 pi) of its cube.
+static void read_radii(const firn_sim *sim, size_t first, size_t count, void *out)
+{
+    const float *volume = firn_channel_of(&sim->particles, FIRN_VOLUME) + first;
+    for (size_t i = 0; i < count; i++)
+        ((float *)out)[i] = cbrtf(0.238732415f * volume[i]);
+}
+
+// --- Channels ------------------------------------------------------------------------------------
+
+/// The derived rows, and what they are made of.
+static const struct {
+    const char *name;
+    void (*read)(const firn_sim *sim, size_t first, size_t count, void *out);
+} derived[] = {{"P", read_positions}, {"pscale", read_radii}, {"density", read_densities}};
+
+firn_result firn_sim_add_channel(firn_sim *sim, const firn_channel *channel, firn_error *error)
+{
+    return firn_particles_add_channel(&sim->particles, channel, error);
+}
+
+int firn_sim_channel_count(const firn_sim *sim) { return sim->particles.channels.row_count; }
+
+const firn_channel *firn_sim_channel(const firn_sim *sim, int index)
+{
+    bool there = index >= 0 && index < firn_sim_channel_count(sim);
+    return there ? firn_channel_set_row(&sim->particles.channels, index) : NULL;
+}
+
+int firn_sim_find_channel(const firn_sim *sim, const char *name)
+{
+    return firn_channel_set_find(&sim->particles.channels, name);
+}
+
+bool firn_sim_has_channel(const firn_sim *sim, int index)
+{
+    const firn_channel *channel = firn_sim_channel(sim, index);
+    return channel != NULL && ((channel->use & FIRN_CHANNEL_DERIVED) != 0 ||
+                               sim->particles.channels.column[index] != FIRN_COLUMN_NONE);
+}
+
+const void *firn_sim_values(const firn_sim *sim, int channel)
+{
+    if (!firn_sim_has_channel(sim, channel) || firn_sim_channel(sim, channel)->components != 1)
+        return NULL;
+    int column = sim->particles.channels.column[channel];
+    if (column == FIRN_COLUMN_MATERIAL)
+        return sim->particles.material.data;
+    return column >= 0 ? firn_channel_of(&sim->particles, column) : NULL;
+}
+
+// Columns become values with their components side by side. All have 4 bytes.
+static void read_columns(const firn_sim *sim, int channel, size_t first, size_t count, void *out)
+{
+    const firn_channel *row = firn_sim_channel(sim, channel);
+    const size_t width = (size_t)row->components;
+    const int column = sim->particles.channels.column[channel];
+    for (size_t k = 0; k < width; k++) {
+        float initial = firn_channel_initial(row, (int)k);
+        const float *from =
+            column >= 0 ? firn_channel_of(&sim->particles, column + (int)k) + first : NULL;
+        char *to = (char *)out + k * sizeof(float);
+        for (size_t i = 0; i < count; i++)
+            memcpy(to + i * width * sizeof(float), from != NULL ? &from[i] : &initial,
+                   sizeof(float));
+    }
+}
+
+firn_result firn_sim_read(const firn_sim *sim, int channel, size_t first, size_t count, void *out,
+                          firn_error *error)
 {
     if (first > sim->particles.count || count > sim->particles.count - first)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "cannot read particles %zu to %zu; there are %zu", first, first + count,
                          sim->particles.count);
-    switch (quantity) {
-    case FIRN_POSITION:
-        read_positions(sim, first, count, out);
-        return FIRN_OK;
-    case FIRN_VELOCITY:
-        read_vectors(sim, FIRN_V, first, count, out);
-        return FIRN_OK;
-    case FIRN_DEFORMATION:
-        read_matrices(sim, FIRN_F, first, count, out);
-        return FIRN_OK;
-    case FIRN_AFFINE:
+    const firn_channel *row = firn_sim_channel(sim, channel);
+    if (row == NULL)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no channel with the number %d",
+                         channel);
+    if (sim->particles.channels.column[channel] == FIRN_C)
         firn_transfer_recover(sim);
-        if (firn_sim_is_apic(sim))
-            read_matrices(sim, FIRN_C, first, count, out);
-        else
-            for (size_t i = 0; i < count; i++)
-                ((firn_mat3 *)out)[i] = (firn_mat3){{0.0f}};
-        return FIRN_OK;
-    case FIRN_DENSITY:
-        read_densities(sim, first, count, out);
+    for (size_t i = 0; i < FIRN_COUNT(derived); i++)
+        if (strcmp(derived[i].name, row->name) == 0) {
+            derived[i].read(sim, first, count, out);
+            return FIRN_OK;
+        }
+    if (row->type == FIRN_CHANNEL_UINT8) {
+        if (count > 0)
+            memcpy(out, (const uint8_t *)firn_sim_values(sim, channel) + first, count);
         return FIRN_OK;
     }
-    return firn_fail(error, FIRN_ERR_ARGUMENT,
-                     "there is no quantity of particles with the number %d", (int)quantity);
+    read_columns(sim, channel, first, count, out);
+    return FIRN_OK;
 }
 
 firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def, firn_field **field,
@@ -126,7 +172,7 @@ firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def, f
     if (vectors == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for %zu positions", count);
     read_positions(sim, 0, count, vectors);
-    read_vectors(sim, FIRN_V, 0, count, vectors + count);
+    read_columns(sim, FIRN_VELOCITY, 0, count, vectors + count);
     firn_particle_view view = firn_sim_particles(sim);
     firn_field_points points = {
         .count = count,

@@ -11,6 +11,31 @@ enum {
     MANY = 1 << 13,   // particles
 };
 
+void firn_particles_begin(firn_particles *particles, unsigned needs)
+{
+    firn_channel_set_reset(&particles->channels, needs);
+    particles->channel_count = particles->channels.column_count;
+}
+
+firn_result firn_particles_add_channel(firn_particles *particles, const firn_channel *channel,
+                                       firn_error *error)
+{
+    firn_channel_set with = particles->channels;
+    FIRN_TRY(firn_channel_set_add(&with, channel, error));
+    if (with.column_count == particles->channel_count)
+        return FIRN_OK;
+    if (particles->count > 0)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "the channel %s comes too late: there are %zu particles without it; add "
+                         "channels before sources",
+                         channel->name, particles->count);
+    // What was claimed has a slot too few.
+    firn_particles_free(particles);
+    particles->channels = with;
+    particles->channel_count = with.column_count;
+    return FIRN_OK;
+}
+
 static size_t slot_bytes(size_t count) { return (count + FIRN_PADDING) * sizeof(float); }
 
 // From one shared slot to the next.
@@ -72,7 +97,7 @@ static bool is_apart(const firn_particles *particles)
 
 static firn_result reserve_slots(firn_particles *particles, size_t count, firn_error *error)
 {
-    size_t bytes = slot_bytes(count) + FIRN_SLOTS * STAGGER;
+    size_t bytes = slot_bytes(count) + ((size_t)particles->channel_count + 1) * STAGGER;
     for (int i = 0; i <= particles->channel_count; i++)
         FIRN_TRY(firn_array_reserve(particles->budget, &particles->apart[i], bytes, 1, error));
     return FIRN_OK;
@@ -176,4 +201,6 @@ void firn_particles_free(firn_particles *particles)
     for (int i = 0; i < FIRN_SLOTS; i++)
         firn_array_free(particles->budget, &particles->apart[i]);
     firn_array_free(particles->budget, &particles->material);
+    memset(particles->at, 0, sizeof particles->at);
+    particles->shared_size = 0;
 }

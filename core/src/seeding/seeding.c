@@ -22,6 +22,7 @@ static const double noise_floor = 0.05;
 
 // A lattice and the part of the emission that one call makes of it. Times count from the filling.
 typedef struct emission {
+    const firn_source *source;
     const firn_source_def *def;
     const firn_seeding *seeding;
     firn_seeds *seeds;
@@ -37,12 +38,10 @@ typedef struct emission {
 } emission;
 
 typedef struct seed {
-    double origin[3]; // m, when the region was filled
-    firn_vec3 velocity;
+    double origin[3];          // m, when the region was filled
     double mass;               // kg, before variation
     double volume;             // m^3
     double stiffness, density; // factors
-    double jp;
 } seed;
 
 static double lattice_spacing(float cell_size, float particles_per_cell)
@@ -79,11 +78,13 @@ static firn_result reserve_seeds(firn_seeds *seeds, size_t count, firn_error *er
     if (count > FIRN_SEED_LIMIT)
         return refuse_count((double)count, error);
     FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->position, count, sizeof(firn_vec3), error));
-    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->velocity, count, sizeof(firn_vec3), error));
-    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->mass, count, sizeof(float), error));
-    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->volume, count, sizeof(float), error));
-    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->stiffness, count, sizeof(float), error));
-    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->jp, count, sizeof(float), error));
+    for (int row = 0; row < seeds->channels->row_count; row++) {
+        if (!firn_seeds_have(seeds->channels, row))
+            continue;
+        firn_array *columns = &seeds->column[seeds->channels->column[row]];
+        for (int k = 0; k < firn_channel_set_row(seeds->channels, row)->components; k++)
+            FIRN_TRY(firn_array_reserve(seeds->budget, &columns[k], count, sizeof(float), error));
+    }
     return firn_array_reserve(seeds->budget, &seeds->bond, count, sizeof(uint8_t), error);
 }
 
@@ -119,7 +120,8 @@ static bool is_bond(const emission *e, const double origin[3])
     return distance < 0.5 * (double)e->seeding->cell_size && !holds;
 }
 
-static void put_seed(const emission *e, size_t i, const seed *s)
+// Number i of all seeds, and number `point` of the source's list if it has one.
+static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
 {
     const firn_seeds *seeds = e->seeds;
     const firn_source_def *def = e->def;
@@ -136,13 +138,24 @@ static void put_seed(const emission *e, size_t i, const seed *s)
     double density = s->density * noise_factor(def, def->density_noise, lattice, STREAM_DENSITY);
     double stiffness =
         s->stiffness * noise_factor(def, def->stiffness_noise, lattice, STREAM_STIFFNESS);
+    const struct {
+        int column;
+        float value;
+    } made[] = {{FIRN_V, def->velocity.x},
+                {FIRN_V + 1, def->velocity.y},
+                {FIRN_V + 2, def->velocity.z},
+                {FIRN_MASS, (float)(s->mass * density)},
+                {FIRN_VOLUME, (float)s->volume},
+                {FIRN_STIFFNESS, (float)stiffness},
+                {FIRN_JP, 1.0f}};
+    for (size_t n = 0; n < FIRN_COUNT(made); n++)
+        ((float *)seeds->column[made[n].column].data)[i] = made[n].value;
     ((firn_vec3 *)seeds->position.data)[i] = x;
-    ((firn_vec3 *)seeds->velocity.data)[i] = firn_add(s->velocity, spin);
-    ((float *)seeds->mass.data)[i] = (float)(s->mass * density);
-    ((float *)seeds->volume.data)[i] = (float)s->volume;
-    ((float *)seeds->stiffness.data)[i] = (float)stiffness;
-    ((float *)seeds->jp.data)[i] = (float)s->jp;
     ((uint8_t *)seeds->bond.data)[i] = is_bond(e, lattice);
+    firn_seed_values_put(e->source, seeds, i, point, lattice);
+    const float turning[3] = {spin.x, spin.y, spin.z};
+    for (int axis = 0; axis < 3; axis++)
+        ((float *)seeds->column[FIRN_V + axis].data)[i] += turning[axis];
 }
 
 // Layers are made by the first filling: what streams in later all comes through the surface.
@@ -248,7 +261,7 @@ static void emit_wanted(const emission *e, const batch *todo, int b)
     for (int i = 0; i < box.edge[0] * box.edge[1] * box.edge[2]; i++) {
         if ((todo->wanted[b][i / 64] >> i % 64 & 1) == 0)
             continue;
-        seed s = {.velocity = e->def->velocity, .stiffness = 1.0, .density = 1.0, .jp = 1.0};
+        seed s = {.stiffness = 1.0, .density = 1.0};
         int64_t index[3];
         point_of(&box, i, index);
         lattice_point(e, index, s.origin);
@@ -256,7 +269,7 @@ static void emit_wanted(const emission *e, const batch *todo, int b)
         s.mass = (double)e->seeding->density * s.volume;
         if (is_filling(e))
             add_layers(e, &s);
-        put_seed(e, place++, &s);
+        put_seed(e, place++, 0, &s);
     }
 }
 
@@ -438,16 +451,10 @@ static firn_result emit_points(emission *e, firn_error *error)
     for (size_t i = 0; i < def->point_count; i++) {
         firn_vec3 x = def->points[i];
         seed s = {.origin = {(double)x.x, (double)x.y, (double)x.z},
-                  .velocity = def->velocity,
                   .mass = (double)e->seeding->density * share,
                   .stiffness = 1.0,
-                  .density = 1.0,
-                  .jp = def->point_jp != NULL ? (double)def->point_jp[i] : 1.0};
-        if (def->point_velocity != NULL)
-            s.velocity = firn_add(s.velocity, def->point_velocity[i]);
-        put_seed(e, e->count + i, &s);
-        if (def->point_mass != NULL)
-            ((float *)e->seeds->mass.data)[e->count + i] = def->point_mass[i];
+                  .density = 1.0};
+        put_seed(e, e->count + i, i, &s);
     }
     e->count += def->point_count;
     return FIRN_OK;
@@ -468,6 +475,7 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
     const firn_vec3 flow = flow_of(def);
     const double moving = time - source->moved;
     emission e = {
+        .source = source,
         .def = def,
         .seeding = seeding,
         .seeds = seeds,
@@ -536,10 +544,10 @@ void firn_source_change(firn_source *source, const firn_source_def *def, double 
 
 static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *))
 {
-    firn_array *arrays[] = {&seeds->position,  &seeds->velocity, &seeds->mass, &seeds->volume,
-                            &seeds->stiffness, &seeds->jp,       &seeds->bond};
-    for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
-        body(seeds->budget, arrays[i]);
+    body(seeds->budget, &seeds->position);
+    body(seeds->budget, &seeds->bond);
+    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
+        body(seeds->budget, &seeds->column[c]);
     seeds->count = 0;
 }
 

@@ -9,6 +9,7 @@
 #define FIRN_SEEDING_H
 
 #include "base/memory.h"
+#include "particles/channels.h"
 
 #include "firn/source.h"
 
@@ -18,17 +19,24 @@
 /// New particles as plain arrays, in an order that depends on nothing but the source.
 typedef struct firn_seeds {
     firn_budget *budget;
+    const firn_channel_set *channels; // that the particles will have
     size_t count;
-    firn_array position;  // firn_vec3, m
-    firn_array velocity;  // firn_vec3, m/s
-    firn_array mass;      // float, kg
-    firn_array volume;    // float, m^3; 0: to be found from the grid density
-    firn_array stiffness; // float, factor on Young's modulus
-    firn_array jp;        // float, plastic volume ratio
-    firn_array bond;      // uint8, 1: between two chunks
+    firn_array position;                 // firn_vec3, m
+    firn_array bond;                     // uint8, 1: between two chunks
+    firn_array column[FIRN_CHANNEL_MAX]; // float, those of channels that sources give
 } firn_seeds;
 
-/// A source and how far its emission has come. Arrays of points in def are owned copies.
+/// A channel that a source gives by value.
+typedef struct firn_seed_value {
+    int column, components;
+    bool adds; // to what is there
+    float value[FIRN_CHANNEL_COMPONENTS];
+    float noise;
+    uint64_t stream; // of its random numbers, before the seed of the source
+    float *points;   // owned; NULL: none
+} firn_seed_value;
+
+/// A source and how far its emission has come. The points in def are an owned copy.
 typedef struct firn_source {
     firn_source_def def;
     uint32_t generation;
@@ -41,6 +49,8 @@ typedef struct firn_source {
     double moved;    // s, simulated time at which the region was at def.travel
     double shift[3]; // m, that the lattice had traveled at `begun`, as seen from the region
     struct firn_seed_volume *volume; // owned, of a level set, else NULL
+    firn_seed_value *values; // owned: what def.values says, and channels at their initial value
+    int value_count;
 } firn_source;
 
 /// What a source needs to know of its simulation.
@@ -54,11 +64,22 @@ typedef struct firn_seeding {
 /// Refuses a definition that is not initialized, out of range or without its region's data.
 firn_result firn_source_check(const firn_source_def *def, firn_error *error);
 
-/// Makes a source of a checked definition, with copies of its points, that is added at time.
-/// generation, material, bond and alive are the caller's.
-firn_result firn_source_open(firn_source *source, const firn_source_def *def, double time,
-                             firn_error *error);
+/// Makes a source of a checked definition, with copies of its points, that is added at time, for
+/// particles with these channels. generation, material, bond and alive are the caller's.
+firn_result firn_source_open(firn_source *source, const firn_source_def *def,
+                             const firn_channel_set *channels, double time, firn_error *error);
 void firn_source_close(firn_source *source);
+
+/// seed_values.c: what a definition says of channels; put writes the values of seed i of the whole
+/// list and number `point` of the source, whose place in the snow is origin (m).
+firn_result firn_seed_values_open(firn_source *source, const firn_source_def *def,
+                                  const firn_channel_set *channels, firn_error *error);
+void firn_seed_values_close(firn_source *source);
+void firn_seed_values_put(const firn_source *source, const firn_seeds *seeds, size_t i,
+                          size_t point, const double origin[3]);
+
+/// True for a channel that sources give and the particles have.
+bool firn_seeds_have(const firn_channel_set *channels, int row);
 
 /// Appends what the source emits up to time, at the positions the snow has at that time, and moves
 /// its started/begun/emitted marks; putting the marks back undoes the call. A source that fills

@@ -110,23 +110,10 @@ static firn_result check_points(const firn_source_def *def, firn_error *error)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "the source has %zu points; at most %u particles can be made",
                          def->point_count, FIRN_SEED_LIMIT);
-    for (size_t i = 0; i < def->point_count; i++) {
-        bool finite = firn_vec_is_finite(def->points[i]) &&
-                      (def->point_velocity == NULL || firn_vec_is_finite(def->point_velocity[i]));
-        if (!finite)
-            return firn_fail(
-                error, FIRN_ERR_ARGUMENT,
-                "point %zu of the source has a position or velocity that is not finite", i);
-        if (def->point_mass != NULL && !(isfinite(def->point_mass[i]) && def->point_mass[i] > 0.0f))
+    for (size_t i = 0; i < def->point_count; i++)
+        if (!firn_vec_is_finite(def->points[i]))
             return firn_fail(error, FIRN_ERR_ARGUMENT,
-                             "point %zu of the source has a mass of %g kg; it must be above 0", i,
-                             (double)def->point_mass[i]);
-        if (def->point_jp != NULL && !(isfinite(def->point_jp[i]) && def->point_jp[i] > 0.0f))
-            return firn_fail(error, FIRN_ERR_ARGUMENT,
-                             "point %zu of the source has a plastic volume ratio of %g; it must be "
-                             "above 0",
-                             i, (double)def->point_jp[i]);
-    }
+                             "point %zu of the source has a position that is not finite", i);
     return FIRN_OK;
 }
 
@@ -150,52 +137,34 @@ firn_result firn_source_check(const firn_source_def *def, firn_error *error)
     return FIRN_OK;
 }
 
-// Leaves *copy NULL for an array that is not there.
-static firn_result copy_array(const void *array, size_t bytes, const void **copy, firn_error *error)
+static firn_result copy_points(firn_source *source, const firn_source_def *def, firn_error *error)
 {
-    *copy = NULL;
-    if (array == NULL)
-        return FIRN_OK;
-    void *memory = firn_alloc(bytes);
-    if (memory == NULL)
+    const size_t bytes = def->point_count * sizeof *def->points;
+    firn_vec3 *points = firn_alloc(bytes);
+    if (points == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY,
                          "out of memory: cannot copy %.1f MB of source points",
                          1e-6 * (double)bytes);
-    memcpy(memory, array, bytes);
-    *copy = memory;
+    memcpy(points, def->points, bytes);
+    source->def.points = points;
     return FIRN_OK;
 }
 
-firn_result firn_source_open(firn_source *source, const firn_source_def *def, double time,
-                             firn_error *error)
+firn_result firn_source_open(firn_source *source, const firn_source_def *def,
+                             const firn_channel_set *channels, double time, firn_error *error)
 {
     FIRN_TRY(firn_source_check(def, error));
     source->def = *def;
+    source->def.points = NULL;
     source->started = false;
     source->begun = source->emitted = source->moved = time;
     memset(source->shift, 0, sizeof source->shift);
     source->volume = NULL;
-    if (def->region == FIRN_REGION_LEVEL_SET)
-        return firn_seed_volume_create(def->level_set, &source->volume, error);
-    if (def->region != FIRN_REGION_POINTS)
-        return FIRN_OK;
-
-    const struct {
-        const void *from;
-        size_t element;
-    } arrays[] = {{def->points, sizeof(firn_vec3)},
-                  {def->point_velocity, sizeof(firn_vec3)},
-                  {def->point_mass, sizeof(float)},
-                  {def->point_jp, sizeof(float)}};
-    const void *copies[FIRN_COUNT(arrays)] = {NULL};
-    firn_result result = FIRN_OK;
-    for (size_t i = 0; i < FIRN_COUNT(arrays) && result == FIRN_OK; i++)
-        result =
-            copy_array(arrays[i].from, def->point_count * arrays[i].element, &copies[i], error);
-    source->def.points = copies[0];
-    source->def.point_velocity = copies[1];
-    source->def.point_mass = copies[2];
-    source->def.point_jp = copies[3];
+    firn_result result = firn_seed_values_open(source, def, channels, error);
+    if (result == FIRN_OK && def->region == FIRN_REGION_LEVEL_SET)
+        result = firn_seed_volume_create(def->level_set, &source->volume, error);
+    if (result == FIRN_OK && def->region == FIRN_REGION_POINTS)
+        result = copy_points(source, def, error);
     if (result != FIRN_OK)
         firn_source_close(source);
     return result;
@@ -205,12 +174,8 @@ void firn_source_close(firn_source *source)
 {
     firn_seed_volume_destroy(source->volume);
     source->volume = NULL;
-    if (source->def.region != FIRN_REGION_POINTS)
-        return;
-    firn_free((void *)source->def.points);
-    firn_free((void *)source->def.point_velocity);
-    firn_free((void *)source->def.point_mass);
-    firn_free((void *)source->def.point_jp);
-    source->def.points = source->def.point_velocity = NULL;
-    source->def.point_mass = source->def.point_jp = NULL;
+    firn_seed_values_close(source);
+    if (source->def.region == FIRN_REGION_POINTS)
+        firn_free((void *)source->def.points);
+    source->def.points = NULL;
 }

@@ -17,12 +17,13 @@ extern "C" {
 
 typedef struct firn_bake_def {
     uint32_t cookie;
-    bool whole;      // all frames of the graph; else the range below
-    int first, last; // frames to write
-    int step;        // writes every step-th frame only; all are simulated
-    bool resume;     // keep what is there, whole and cooked from the same settings
-    bool overwrite;  // replace what is there, frame by frame; false: refuse to
-    bool break_lock; // take the lock of a process of another host that is gone
+    bool whole;       // all frames of the graph; else the range below
+    int first, last;  // frames to write
+    int step;         // writes every step-th frame only; all are simulated
+    bool resume;      // keep what is there, whole and cooked from the same settings
+    bool overwrite;   // replace what is there, frame by frame; false: refuse to
+    bool break_lock;  // take the lock of a process of another host that is gone
+    bool allow_mixed; // go on with a cache of another version or instruction set: other bits
 } firn_bake_def;
 
 FIRN_API void firn_bake_def_reset(firn_bake_def *def, size_t size);
@@ -101,6 +102,7 @@ typedef struct firn_manifest_view {
     size_t file_count;              // of files for all frames, such as an Alembic archive
     const firn_cache_file *files;
     uint64_t simulation; // hash of what the checkpoints belong to; 0: an earlier Firn, or none
+    const char *isa;     // "avx2": of the processors that simulated; "": unknown, or none did
 } firn_manifest_view;
 
 /// Reads <folder>/manifest.json. FIRN_ERR_NOT_FOUND when there is none.

@@ -5,6 +5,7 @@
 #ifndef FIRN_DATA_H
 #define FIRN_DATA_H
 
+#include "firn/channel.h"
 #include "firn/collider.h"
 #include "firn/field.h"
 #include "firn/level_set.h"
@@ -35,6 +36,8 @@ FIRN_API const char *firn_kind_name(firn_kind kind);
 /// Snow to add at the start of a simulation; def.material is filled in by the solver.
 typedef struct firn_source_data {
     firn_source_def def;
+    const firn_channel *channels; // that the particles must have beside those they need
+    size_t channel_count;
     const firn_material_def *material; // NULL: the default material
 } firn_source_data;
 

@@ -109,6 +109,15 @@ typedef struct firn_node_type {
     /// True when the node does without some of the numbered files of a parameter; then only a
     /// sequence of which there is none is an error. NULL: it needs them all.
     bool (*bridges_gaps)(const void *settings, const firn_param *param);
+
+    /// Sequential nodes: makes the output of a frame from a file that a write node made of it, to
+    /// the same bits for whoever takes it, and without what comes before. FIRN_ERR_UNSUPPORTED when
+    /// the file does not have all that takes. NULL: it cannot.
+    firn_result (*replay)(firn_cook *cook, const char *path, firn_error *error);
+
+    /// What the bits of the result depend on beside settings and inputs: the name of an instruction
+    /// set, into 32 bytes. NULL: nothing.
+    void (*machine)(char *name);
 } firn_node_type;
 
 /// What a cook function works with.
@@ -135,7 +144,7 @@ FIRN_API size_t firn_cook_input_count(const firn_cook *cook, const char *slot);
 FIRN_API const firn_data *firn_cook_input(const firn_cook *cook, const char *slot, size_t index);
 
 /// The name of the node at the other end of a link.
-const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index);
+FIRN_API const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index);
 
 /// Passes a result on; a failure is then that of the node at the other end of a link.
 FIRN_API firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,

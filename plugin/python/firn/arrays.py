@@ -80,7 +80,7 @@ class Particles:
 
 
 class Volume:
-    """Voxels in leaves of 8^3: density and, where made, velocity and compaction."""
+    """Voxels in leaves of 8^3: density and, where made, velocity, compaction and other channels."""
 
     def __init__(self, data, owner):
         field = data.field.contents if data.field else None
@@ -97,3 +97,8 @@ class Volume:
         self.density = array("density", capi.FLOAT32, 512)  # kg/m^3
         self.velocity = array("velocity", capi.FLOAT32, 3 * 512)  # m/s
         self.compaction = array("compaction", capi.FLOAT32, 512)
+        self.grids = {}  # the others by name
+        for i in range(field.grid_count if field else 0):
+            grid = field.grids[i]
+            self.grids[string(grid.name)] = Array(grid.values, capi.FLOAT32, field.leaf_count,
+                                                  512 * grid.components, owner)

@@ -70,10 +70,16 @@ class ParticleData(Structure):
     _fields_ = [("points", PointTable), ("cell_size", c_float)]
 
 
+class FieldGrid(Structure):
+    _fields_ = [("name", c_char_p), ("components", c_int), ("background", c_float),
+                ("values", c_void_p)]
+
+
 class FieldView(Structure):
     _fields_ = [("voxel_size", c_float), ("leaf_count", c_size_t), ("leaf_origin", c_void_p),
                 ("mask", c_void_p), ("density", c_void_p), ("velocity", c_void_p),
-                ("velocity_mask", c_void_p), ("compaction", c_void_p)]
+                ("velocity_mask", c_void_p), ("compaction", c_void_p),
+                ("grid_count", c_size_t), ("grids", POINTER(FieldGrid))]
 
 
 class VolumeData(Structure):
@@ -90,7 +96,7 @@ class Data(Structure):
 class BakeDef(Structure):
     _fields_ = [("cookie", c_uint32), ("whole", c_bool), ("first", c_int), ("last", c_int),
                 ("step", c_int), ("resume", c_bool), ("overwrite", c_bool),
-                ("break_lock", c_bool)]
+                ("break_lock", c_bool), ("allow_mixed", c_bool)]
 
 
 class CacheFileRow(Structure):
@@ -108,7 +114,7 @@ class ManifestView(Structure):
     _fields_ = [("name", c_char_p), ("program", c_char_p), ("hash", c_uint64), ("fps", c_float),
                 ("frame_count", c_size_t), ("frames", POINTER(CacheFrameRow)),
                 ("file_count", c_size_t), ("files", POINTER(CacheFileRow)),
-                ("simulation", c_uint64)]
+                ("simulation", c_uint64), ("isa", c_char_p)]
 
 
 class AbcWriterDef(Structure):
@@ -149,6 +155,7 @@ MIRRORS = {
     "firn_error": Error, "firn_key": Key, "firn_problem": ProblemRow, "firn_stat": Stat,
     "firn_report": Report, "firn_host": Host, "firn_attribute": AttributeRow,
     "firn_points": PointTable, "firn_particle_data": ParticleData, "firn_field_view": FieldView,
+    "firn_field_grid": FieldGrid,
     "firn_volume_data": VolumeData, "firn_data": Data, "firn_bake_def": BakeDef,
     "firn_cache_file": CacheFileRow, "firn_cache_frame": CacheFrameRow,
     "firn_manifest_view": ManifestView, "firn_abc_writer_def": AbcWriterDef,

@@ -15,6 +15,7 @@ typedef enum firn_vdb_attribute_type {
     FIRN_VDB_ATTRIBUTE_FLOAT, // float
     FIRN_VDB_ATTRIBUTE_INT,   // int32_t
     FIRN_VDB_ATTRIBUTE_VEC3,  // firn_vec3
+    FIRN_VDB_ATTRIBUTE_MAT3,  // firn_mat3, row-major; always with 32 bits
 } firn_vdb_attribute_type;
 
 /// One value for each point. Houdini's names: v (m/s), id, pscale (radius, m), mass (kg), Jp.
@@ -59,7 +60,7 @@ FIRN_API firn_result firn_vdb_write_points(const char *path, const firn_vdb_poin
                                            const firn_vdb_points *points, firn_vdb_stamp *stamp,
                                            firn_error *error);
 
-/// Points that were read, with every float, integer and vector attribute of the file.
+/// Points that were read, with every float, integer, vector and matrix attribute of the file.
 typedef struct firn_vdb_cloud firn_vdb_cloud;
 
 /// Reads the only point grid, or the one named. stamp may be NULL: not a file of ours.

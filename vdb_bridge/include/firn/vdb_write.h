@@ -55,7 +55,7 @@ static inline firn_vdb_write_def firn_vdb_write_def_default(void)
 
 /// What goes into one file; leave out what there is none of.
 typedef struct firn_vdb_content {
-    const firn_field_view *field;  // grids `density`, and `vel` and `compaction` if it has them
+    const firn_field_view *field;  // grids `density`, and `vel`, `compaction`, ... as it has them
     const firn_level_set *surface; // grid `surface`
     const firn_velocity_grid *velocity; // grid `vel` of the surface, when the field has none
     size_t meta_count;

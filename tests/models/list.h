@@ -1,0 +1,8 @@
+/// The models of the core and one more: included before everything else, in place of
+/// models/list.h.
+#ifndef FIRN_MODEL_LIST_H
+#define FIRN_MODEL_LIST_H
+
+#define FIRN_EVERY_MODEL(X) X(snow) X(elastic) X(granular) X(liquid) X(foam)
+
+#endif
