@@ -184,35 +184,12 @@ static firn_result read_meta(firn_render_source *source, const firn_vdb_listing_
     return FIRN_OK;
 }
 
-// Where the voxels of a foreign grid are; a turned one cannot be shown as it is.
-static firn_result read_place(firn_render_source *source, const firn_vdb_listing_view *file,
-                              firn_error *error)
-{
-    const char *name = source->grid[0] != '\0' ? source->grid : "density";
-    source->scene.offset = firn_vec(0.0f, 0.0f, 0.0f);
-    for (size_t i = 0; i < file->grid_count; i++) {
-        const firn_vdb_grid *grid = &file->grids[i];
-        bool named = strcmp(grid->name, name) == 0;
-        if (!grid->usable || (!named && (source->grid[0] != '\0' || file->grid_count > 1)))
-            continue;
-        if (!(fabsf(grid->map.rotation.w) > 0.999999f))
-            return firn_fail(error, FIRN_ERR_UNSUPPORTED,
-                             "the grid '%s' of '%s' is rotated; render it in its own space",
-                             grid->name, source->volume);
-        float half = 0.5f * grid->map.scale;
-        source->scene.offset = firn_sub(grid->map.translation, firn_vec(half, half, half));
-    }
-    return FIRN_OK;
-}
-
 static firn_result read_listing(firn_render_source *source, firn_render_def *def, firn_error *error)
 {
     firn_vdb_listing *listing = NULL;
     FIRN_TRY(firn_vdb_list(source->reader, source->volume, NULL, &listing, error));
     firn_vdb_listing_view view = firn_vdb_listing_read(listing);
     firn_result result = read_meta(source, &view, def, error);
-    if (result == FIRN_OK)
-        result = read_place(source, &view, error);
     firn_vdb_listing_destroy(listing);
     return result;
 }

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cli_support import Firn, ROOT, SCENE, files_of, main
 
-COMMANDS = ("new check estimate cook resume wedge collider info describe picture render report "
-            "bench").split()
+COMMANDS = ("new check estimate cook resume wedge collider info describe picture render report usd "
+            "bench manual").split()
 
 
 class Help(Firn):

@@ -33,13 +33,13 @@ static void a_sentence_that_is_too_long_is_cut_and_terminated(void **state)
 static void every_result_has_a_name_of_its_own(void **state)
 {
     (void)state;
-    for (int i = FIRN_OK; i <= FIRN_ERR_LOCKED; i++) {
+    for (int i = FIRN_OK; i <= FIRN_ERR_EXISTS; i++) {
         assert_string_not_equal(firn_result_name((firn_result)i), "unknown result");
         for (int j = FIRN_OK; j < i; j++)
             assert_string_not_equal(firn_result_name((firn_result)i),
                                     firn_result_name((firn_result)j));
     }
-    assert_string_equal(firn_result_name((firn_result)(FIRN_ERR_LOCKED + 1)), "unknown result");
+    assert_string_equal(firn_result_name((firn_result)(FIRN_ERR_EXISTS + 1)), "unknown result");
 }
 
 static firn_result try_twice(firn_result first, int *reached)

@@ -242,6 +242,7 @@ static void bake(firn_graph *graph, bool resume, firn_result expected)
     firn_bake_def def = firn_bake_def_default();
     firn_error error = {0};
     def.resume = resume;
+    def.overwrite = !resume;
     firn_result result = firn_graph_bake(graph, &def, &error);
     if (result != expected)
         fail_msg("%d: %s", result, error.message);

@@ -13,7 +13,8 @@ static const firn_param material_params[] = {
     {ROW(model), FIRN_CHOICE, {FIRN_MODEL_SNOW}, .max = FIRN_MODEL_COUNT - 1, .unit = "", .help =
      "What the material does when it is deformed: snow packs, hardens and breaks; elastic springs "
      "back from any deformation; granular is grains that slide on each other, such as sand; liquid "
-     "flows, such as water, honey or mud", .choices = FIRN_EVERY_MODEL(CHOICE) + 1, .added = true},
+     "flows, such as water, honey or mud", .choices = &(FIRN_EVERY_MODEL(CHOICE))[1],
+     .added = true},
     {ROW(density), FIRN_FLOAT, {400.0}, 1.0, 5000.0, "kg/m^3",
      "Mass per volume before anything happens. Fresh powder has 50 to 150, settled snow 200 to "
      "400, wet snow 500, solid ice 917"},
@@ -152,7 +153,7 @@ firn_result firn_material_def_preset(const char *name, firn_material_def *def, f
         override(&def->friction_angle, presets[i].friction_angle);
         override(&def->viscosity, presets[i].viscosity);
         override(&def->yield_stress, presets[i].yield_stress);
-        def->model = presets[i].model;
+        def->model = (int)presets[i].model;
         return FIRN_OK;
     }
     return firn_fail(error, FIRN_ERR_NOT_FOUND,
