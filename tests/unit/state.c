@@ -1,5 +1,6 @@
 /// What the state of a simulation is: every item of the list counts, comes back from a snapshot and
 /// from a checkpoint, and is held once.
+#define _POSIX_C_SOURCE 200809L // posix_memalign
 #include "falling_box.h"
 
 // A stream above a floor, with snow that sleeps and new particles that wait for their block.
@@ -277,7 +278,8 @@ static void void_mark_is_refused(void **state)
 static void *failing_allocate(size_t bytes, size_t alignment, void *user)
 {
     int *left = user;
-    return (*left)-- > 0 ? aligned_alloc(alignment, bytes) : NULL;
+    void *memory = NULL;
+    return (*left)-- > 0 && posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
 }
 
 static void plain_release(void *memory, void *user)
