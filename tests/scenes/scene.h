@@ -1,6 +1,6 @@
 /// Small scenes: one simulation with its particles read into plain arrays.
-#ifndef FIRN_TEST_SCENE_H
-#define FIRN_TEST_SCENE_H
+#ifndef FIRN_SCENE_LAWS_H
+#define FIRN_SCENE_LAWS_H
 
 #include "firn/sim.h"
 
