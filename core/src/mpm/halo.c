@@ -111,7 +111,7 @@ static firn_result find_holders(linking *l, firn_error *error)
     return FIRN_OK;
 }
 
-// Lists the shared node blocks; begin and end are of their holders for now.
+// Lists the shared node blocks; begin and end are of their holders until pieces are placed.
 static firn_result list_shared(linking *l, firn_error *error)
 {
     firn_owners *owners = l->owners;
