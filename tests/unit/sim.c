@@ -361,7 +361,8 @@ static void rasterized_mass_is_the_mass_of_the_snow(void **state)
         scene_expect_near(mass, expected, 1e-5 * expected);
         firn_field_destroy(field);
         def.cookie = 0;
-        expect_sentence(firn_sim_rasterize(sim, &def, NULL, &field, &error), FIRN_ERR_ARGUMENT, &error);
+        expect_sentence(firn_sim_rasterize(sim, &def, NULL, &field, &error), FIRN_ERR_ARGUMENT,
+                        &error);
         assert_null(field);
         scene_expect_ok(firn_sim_sort(sim, &error), &error);
     }
