@@ -15,7 +15,7 @@
 
 typedef struct request {
     firn_words rows, solids;
-    const char *frames, *size, *output, *sheet, *setup, *grid, *quiet, *json;
+    const char *frames, *size, *output, *sheet, *setup, *grid, *particles, *quiet, *json;
     const char *threads, *memory;
 } request;
 
@@ -291,6 +291,8 @@ static firn_result show_frame(job *j, const firn_render_def *shared, firn_error 
     def.position = shared->position;
     def.target = shared->target;
     def.up = shared->up;
+    if (def.grains != FIRN_GRAINS_NONE)
+        FIRN_TRY(firn_render_source_load_grains(&j->source, error));
     FIRN_TRY(check_memory(j, &def, error));
     FIRN_TRY(firn_render_create(&def, &j->source.scene, &render, error));
     firn_result result = check_grid(j, render, error);
@@ -327,6 +329,7 @@ static firn_result share_camera(job *j, firn_render_def *shared, firn_error *err
             return FIRN_OK;
         firn_render_def small = *shared; // only its grid is wanted
         small.width = small.height = 1;
+        small.volume = true;
         FIRN_TRY(firn_render_create(&small, &j->source.scene, &render, error));
         firn_render_setup setup = firn_render_read_setup(render);
         firn_render_destroy(render);
@@ -381,8 +384,8 @@ static int run(const void *memory, const firn_words *words)
 {
     job j = {.request = memory, .def = firn_render_def_default()};
     firn_error error;
-    firn_result result = firn_render_source_open(&j.source, words->words[0], j.request->grid,
-                                                 &j.request->solids, &error);
+    const firn_render_names names = {j.request->grid, j.request->particles, &j.request->solids};
+    firn_result result = firn_render_source_open(&j.source, words->words[0], &names, &error);
     int code = firn_exit_of(result, &error);
     if (code == FIRN_EXIT_OK)
         code = choose_frames(&j);
@@ -422,6 +425,8 @@ static const firn_option options[] = {
      ROW(sheet)},
     {"--solid", "FILE", "a level set or mesh to show as well; may be repeated", ROW(solids), true},
     {"--grid", "NAME", "the density grid; density unless given", ROW(grid)},
+    {"--particles", "FILE", "grains to show, numbered or an archive; of a cache its own unless given",
+     ROW(particles)},
     {"--dump-setup", "FILE.json", "writes the scene for other renderers; alone, renders nothing",
      ROW(setup)},
     {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},

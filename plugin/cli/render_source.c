@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define VOLUME_NODE "render_volume"
+#define GRAIN_NODE "render_grains"
 
 static bool is_folder(const char *path)
 {
@@ -41,14 +42,16 @@ static firn_result open_cache(firn_render_source *source, firn_error *error)
     return firn_manifest_read(source->path, &source->manifest, error);
 }
 
-firn_result firn_render_source_open(firn_render_source *source, const char *path, const char *grid,
-                                    const firn_words *solids, firn_error *error)
+firn_result firn_render_source_open(firn_render_source *source, const char *path,
+                                    const firn_render_names *names, firn_error *error)
 {
     memset(source, 0, sizeof *source);
     source->path = path;
     source->fps = 24.0f;
     source->is_cache = is_folder(path);
-    snprintf(source->grid, sizeof source->grid, "%s", grid != NULL ? grid : "");
+    snprintf(source->grid, sizeof source->grid, "%s",
+             names->grid != NULL ? names->grid : "");
+    source->particles = names->particles;
     firn_vdb_reader_def reader = firn_vdb_reader_def_default();
     FIRN_TRY(firn_vdb_reader_create(&reader, &source->reader, error));
     if (source->is_cache)
@@ -57,9 +60,9 @@ firn_result firn_render_source_open(firn_render_source *source, const char *path
     FIRN_TRY(firn_graph_add(source->files, "read_volume", VOLUME_NODE, error));
     FIRN_TRY(firn_graph_set_param(source->files, VOLUME_NODE, "grid", source->grid,
                                   FIRN_LAYER_ALWAYS, error));
-    for (size_t i = 0; i < solids->count; i++)
-        FIRN_TRY(add_solid(source->files, i, solids->words[i], error));
-    return FIRN_OK;
+    for (size_t i = 0; i < names->solids->count; i++)
+        FIRN_TRY(add_solid(source->files, i, names->solids->words[i], error));
+    return firn_graph_add(source->files, "read_particles", GRAIN_NODE, error);
 }
 
 void firn_render_source_close(firn_render_source *source)
@@ -68,19 +71,35 @@ void firn_render_source_close(firn_render_source *source)
     firn_graph_destroy(source->shot);
     firn_manifest_destroy(source->manifest);
     firn_vdb_reader_destroy(source->reader);
+    firn_grains_free(&source->grains);
     memset(source, 0, sizeof *source);
 }
 
 // --- Frames --------------------------------------------------------------------------------------
 
-static const char *volume_of(const firn_render_source *source, const firn_cache_frame *frame)
+// The file that a node of this type wrote, NULL when there is none.
+static const char *file_of(const firn_render_source *source, const firn_cache_frame *frame,
+                           const char *type)
 {
     for (size_t i = 0; i < frame->file_count; i++) {
-        const firn_node_info *type = firn_graph_node_type(source->shot, frame->files[i].node);
-        if (type != NULL && strcmp(type->name, "write_volume") == 0)
+        const firn_node_info *node = firn_graph_node_type(source->shot, frame->files[i].node);
+        if (node != NULL && strcmp(node->name, type) == 0)
             return frame->files[i].name;
     }
     return NULL;
+}
+
+// The path of a file of the loaded frame of a cache; false when there is none.
+static bool find_in_cache(const firn_render_source *source, const char *type, char *path)
+{
+    firn_manifest_view view = firn_manifest_look(source->manifest);
+    const char *name = NULL;
+    for (size_t i = 0; i < view.frame_count && name == NULL; i++)
+        if (view.frames[i].frame == source->frame)
+            name = file_of(source, &view.frames[i], type);
+    if (name != NULL)
+        snprintf(path, FIRN_PATH_SIZE, "%.2000s/%.2000s", source->path, name);
+    return name != NULL;
 }
 
 static firn_result find_volume(firn_render_source *source, firn_error *error)
@@ -88,15 +107,9 @@ static firn_result find_volume(firn_render_source *source, firn_error *error)
     if (!source->is_cache)
         return firn_path_of_frame(source->path, source->frame, source->volume,
                                   sizeof source->volume, error);
-    firn_manifest_view view = firn_manifest_look(source->manifest);
-    const char *name = NULL;
-    for (size_t i = 0; i < view.frame_count && name == NULL; i++)
-        if (view.frames[i].frame == source->frame)
-            name = volume_of(source, &view.frames[i]);
-    if (name == NULL)
+    if (!find_in_cache(source, "write_volume", source->volume))
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "the cache '%s' has no volume of frame %d",
                          source->path, source->frame);
-    snprintf(source->volume, sizeof source->volume, "%.2000s/%.2000s", source->path, name);
     return FIRN_OK;
 }
 
@@ -230,6 +243,24 @@ firn_result firn_render_source_load(firn_render_source *source, int frame, firn_
     return FIRN_OK;
 }
 
+firn_result firn_render_source_load_grains(firn_render_source *source, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    const firn_data *data = NULL;
+    firn_grains_free(&source->grains);
+    source->scene.grains = NULL;
+    if (source->particles != NULL)
+        snprintf(path, sizeof path, "%s", source->particles);
+    else if (!source->is_cache || !find_in_cache(source, "write_particles", path))
+        return FIRN_OK;
+    FIRN_TRY(firn_graph_set_param(source->files, GRAIN_NODE, "file", path, FIRN_LAYER_ALWAYS,
+                                  error));
+    FIRN_TRY(firn_graph_cook(source->files, GRAIN_NODE, source->frame, &data, error));
+    FIRN_TRY(firn_grains_read(&data->particles->points, &source->grains, error));
+    source->scene.grains = &source->grains;
+    return FIRN_OK;
+}
+
 // --- All frames ----------------------------------------------------------------------------------
 
 static bool is_there(const firn_render_source *source, int frame)
@@ -256,7 +287,7 @@ size_t firn_render_source_landmarks(const firn_render_source *source, int frame,
     size_t count = 0;
     all = firn_alloc((view.frame_count + 1) * sizeof *all);
     for (size_t i = 0; all != NULL && i < view.frame_count; i++)
-        if (view.frames[i].hash == view.hash && volume_of(source, &view.frames[i]) != NULL)
+        if (view.frames[i].hash == view.hash && file_of(source, &view.frames[i], "write_volume") != NULL)
             all[count++] = view.frames[i].frame;
     const size_t places[3] = {0, count / 2, count - 1};
     for (size_t i = 0; i < 3; i++)

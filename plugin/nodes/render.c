@@ -71,13 +71,16 @@ static firn_result write(firn_cook *cook, const firn_render *render, const char 
     return firn_cook_wrote(cook, path, error);
 }
 
-static firn_result cook(firn_cook *cook, firn_error *error)
+static firn_result show(firn_cook *cook, const firn_grains *grains, firn_error *error)
 {
     const settings *s = cook->settings;
     const firn_volume_data *volume = firn_cook_input(cook, "volume", 0)->volume;
     firn_collider_def solids[SOLID_MAX];
-    firn_render_scene scene = {
-        .field = volume->field, .solids = solids, .fps = (float)cook->fps, .frame = cook->frame};
+    firn_render_scene scene = {.field = volume->field,
+                               .solids = solids,
+                               .fps = (float)cook->fps,
+                               .frame = cook->frame,
+                               .grains = grains};
     size_t count = firn_cook_input_count(cook, "colliders");
     for (size_t i = 0; i < count && i < SOLID_MAX; i++)
         solids[scene.solid_count++] =
@@ -100,8 +103,21 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     return result;
 }
 
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    firn_grains grains = {0};
+    if (firn_cook_input_count(cook, "particles") > 0 && s->def.grains != FIRN_GRAINS_NONE)
+        FIRN_TRY(firn_grains_read(&firn_cook_input(cook, "particles", 0)->particles->points,
+                                  &grains, error));
+    firn_result result = show(cook, &grains, error);
+    firn_grains_free(&grains);
+    return result;
+}
+
 static const firn_node_input inputs[] = {
     {"volume", FIRN_KIND_VOLUME, false, true, "Snow to show: density, and velocity for blur"},
+    {"particles", FIRN_KIND_PARTICLES, false, false, "Grains to show with it, coarse or fine"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "Solid things to show with it"},
 };
 

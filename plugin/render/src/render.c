@@ -8,29 +8,54 @@
 #include <string.h>
 
 enum { TILE = 16, PASS_LIMIT = 16 };
+#define BLUNT 0.5f // cosine of half the width of a glint that is not seen directly
 #define PASS_SECONDS 0.25 // a pass of more samples is made when one takes less
 
 // --- The scene -----------------------------------------------------------------------------------
 
+// Without a volume the grains decide what a voxel is: lengths that are small beside it vanish.
+static float free_voxel_size(const firn_render_scene *scene)
+{
+    double sum = 0.0;
+    size_t count = scene->grains != NULL ? scene->grains->count : 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)scene->grains->radius[i];
+    return sum > 0.0 && sum < 1e30 ? (float)(4.0 * sum / (double)count) : 1.0f;
+}
+
 static firn_result make_grid(firn_render *render, const firn_render_scene *scene, firn_error *error)
 {
-    static const firn_field_view nothing = {.voxel_size = 1.0f};
     const firn_render_def *def = &render->def;
+    firn_field_view nothing = {.voxel_size = free_voxel_size(scene)};
     float fps = scene->fps > 0.0f ? scene->fps : 24.0f;
-    firn_density_def density = {.field = scene->field != NULL ? scene->field : &nothing,
+    firn_density_def density = {.field = def->volume && scene->field != NULL ? scene->field
+                                                                             : &nothing,
                                 .offset = scene->offset,
                                 .reference_density = def->reference_density,
                                 .extinction = def->extinction,
                                 .shutter = def->shutter / fps};
     FIRN_TRY(firn_density_grid_create(&render->grid, &density, error));
     const firn_density_grid *grid = &render->grid;
+    firn_grain_def grains = {.grains = scene->grains,
+                             .shape = def->grains,
+                             .scale = def->grain_scale,
+                             .limit = def->grain_limit,
+                             .origin = grid->origin,
+                             .voxel_size = grid->voxel_size,
+                             .shutter = def->shutter / fps,
+                             .volume = grid};
+    FIRN_TRY(firn_grain_set_create(&render->grains, &grains, error));
+    bool dense = grid->value_count > 0;
+    const firn_vec3 *bounds = dense ? grid->bounds : render->grains.bounds;
     firn_render_setup *setup = &render->setup;
-    setup->lower = firn_add_scaled(grid->origin, grid->voxel_size, grid->bounds[0]);
-    setup->upper = firn_add_scaled(grid->origin, grid->voxel_size, grid->bounds[1]);
+    setup->lower = firn_add_scaled(grid->origin, grid->voxel_size, bounds[0]);
+    setup->upper = firn_add_scaled(grid->origin, grid->voxel_size, bounds[1]);
     setup->voxels = grid->value_count;
     setup->blocks = grid->index.count;
     setup->grid_bytes = firn_density_grid_bytes(grid);
     setup->majorant_bytes = grid->index.count * sizeof *grid->majorant;
+    setup->grains = render->grains.count;
+    setup->grain_bytes = firn_grain_set_bytes(&render->grains);
     return FIRN_OK;
 }
 
@@ -42,7 +67,8 @@ static firn_result make_solids(firn_render *render, const firn_render_scene *sce
     firn_render_setup *setup = &render->setup;
     setup->has_ground =
         def->ground == FIRN_GROUND_PLANE ||
-        (def->ground == FIRN_GROUND_AUTO && scene->solid_count == 0 && grid->value_count > 0);
+        (def->ground == FIRN_GROUND_AUTO && scene->solid_count == 0 &&
+         (grid->value_count > 0 || render->grains.count > 0));
     setup->ground_height = def->ground == FIRN_GROUND_PLANE ? def->ground_height : setup->lower.y;
     FIRN_TRY(firn_solids_open(&render->solids, scene->solid_count + 1, error));
     for (size_t i = 0; i < scene->solid_count; i++) {
@@ -66,6 +92,20 @@ static void describe_world(firn_render *render)
     world->grid = &render->grid;
     world->solids = &render->solids;
     world->light = &render->light;
+    world->grains = render->grains.count > 0 ? &render->grains : NULL;
+    bool snowy = def->ground_surface == FIRN_SURFACE_SNOW;
+    world->ground = (firn_surface){
+        .kind = def->ground_surface,
+        .albedo = snowy ? firn_snow_reflectance(def->albedo, def->anisotropy) : def->ground_albedo,
+        .relief = def->ground_relief,
+        .sparkle = def->sparkle};
+    world->detail = render->lens.pixel * render->grid.voxel_size;
+    world->grain_bounces = render->grid.value_count > 0 ? def->grain_bounces : 0;
+    world->grain =
+        (firn_grain_look){.translucency = def->translucency,
+                          .sparkle = def->sparkle,
+                          .cosine = cosf(def->sparkle_angle * (FIRN_PI / 180.0f)),
+                          .blunt = fminf(BLUNT, cosf(def->sparkle_angle * (FIRN_PI / 180.0f)))};
     world->snow = (firn_scatter){1.0f, def->anisotropy, def->albedo};
     world->even = firn_scatter_even(world->snow);
     world->similarity = def->similarity;
@@ -139,6 +179,7 @@ void firn_render_destroy(firn_render *render)
     if (render == NULL)
         return;
     firn_density_grid_free(&render->grid);
+    firn_grain_set_free(&render->grains);
     firn_solids_free(&render->solids);
     firn_light_free(&render->light);
     firn_free(render->tile_samples);

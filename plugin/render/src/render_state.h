@@ -17,6 +17,7 @@ struct firn_render {
     firn_render_def def;
     int frame; // for files
     firn_density_grid grid;
+    firn_grain_set grains;
     firn_solids solids;
     firn_light light;
     firn_lens lens;
