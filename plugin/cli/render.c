@@ -48,6 +48,7 @@ static firn_result apply_rows(const firn_words *rows, firn_render_def *def, firn
         firn_error why;
         if (firn_param_parse(row, def, rows->words[i + 1], &why) != FIRN_OK)
             return firn_fail(error, FIRN_ERR_ARGUMENT, "%.900s", why.message);
+        firn_render_def_settle(def); // a look counts where it stands; what follows may change it
     }
     return FIRN_OK;
 }
@@ -287,10 +288,12 @@ static firn_result show_frame(job *j, const firn_render_def *shared, firn_error 
     firn_render *render = NULL;
     double begun = firn_seconds();
     FIRN_TRY(settle(j, j->frame, &def, error));
-    def.camera = shared->camera;
-    def.position = shared->position;
-    def.target = shared->target;
-    def.up = shared->up;
+    if (def.camera == FIRN_CAMERA_FRAMED) {
+        def.camera = shared->camera;
+        def.position = shared->position;
+        def.target = shared->target;
+        def.up = shared->up;
+    }
     if (def.grains != FIRN_GRAINS_NONE)
         FIRN_TRY(firn_render_source_load_grains(&j->source, error));
     FIRN_TRY(check_memory(j, &def, error));

@@ -165,6 +165,9 @@ static firn_result read_material(firn_render_source *source, const firn_vdb_list
                                  firn_render_def *def, firn_error *error)
 {
     const char *reference = meta_of(file, "density_ref_kg_m3"), *units, *value;
+    const char *look = meta_of(file, "look");
+    if (look != NULL && set_from_meta(def, "look", look, NULL) == FIRN_OK)
+        firn_render_def_settle(def);
     if (reference != NULL)
         FIRN_TRY(set_from_meta(def, "reference_density", reference, error));
     units = meta_of(file, "density_units");
@@ -197,6 +200,30 @@ static firn_result read_meta(firn_render_source *source, const firn_vdb_listing_
     return FIRN_OK;
 }
 
+// What the shot's own render node says at the frame, as far as it is not the default.
+static firn_result read_shot(firn_render_source *source, firn_render_def *def, firn_error *error)
+{
+    firn_param_table table = firn_render_params();
+    firn_render_def plain = firn_render_def_default();
+    const char *node = NULL;
+    for (size_t i = 0; source->shot != NULL && firn_graph_node(source->shot, i) != NULL; i++)
+        if (strcmp(firn_graph_node_type(source->shot, firn_graph_node(source->shot, i))->name,
+                   "render") == 0)
+            node = firn_graph_node(source->shot, i);
+    for (size_t i = 0; node != NULL && i < table.count; i++) {
+        const firn_param *row = &table.params[i];
+        char usual[FIRN_TEXT_SIZE], text[FIRN_TEXT_SIZE];
+        firn_param_print(row, &plain, usual, sizeof usual);
+        FIRN_TRY(firn_graph_get_text(source->shot, node, row->name, source->frame, text,
+                                     sizeof text, error));
+        if (strcmp(usual, text) == 0)
+            continue;
+        FIRN_TRY(firn_param_parse(row, def, text, error));
+        firn_render_def_settle(def);
+    }
+    return FIRN_OK;
+}
+
 static firn_result read_listing(firn_render_source *source, firn_render_def *def, firn_error *error)
 {
     firn_vdb_listing *listing = NULL;
@@ -218,6 +245,7 @@ static firn_result cook_solids(firn_render_source *source, firn_graph *graph, fi
             continue;
         const firn_data *data = NULL;
         FIRN_TRY(firn_graph_cook(graph, node, source->frame, &data, error));
+        source->colors[source->scene.solid_count] = data->collider->color;
         source->solids[source->scene.solid_count++] = firn_collider_at_end(data->collider);
     }
     return FIRN_OK;
@@ -230,10 +258,12 @@ firn_result firn_render_source_load(firn_render_source *source, int frame, firn_
     source->frame = frame;
     FIRN_TRY(find_volume(source, error));
     FIRN_TRY(read_listing(source, def, error));
+    FIRN_TRY(read_shot(source, def, error));
     FIRN_TRY(firn_graph_set_param(source->files, VOLUME_NODE, "file", source->volume,
                                   FIRN_LAYER_ALWAYS, error));
     source->scene.solid_count = 0;
     source->scene.solids = source->solids;
+    source->scene.solid_colors = source->colors;
     FIRN_TRY(cook_solids(source, source->shot, error));
     FIRN_TRY(cook_solids(source, source->files, error));
     FIRN_TRY(firn_graph_cook(source->files, VOLUME_NODE, frame, &data, error));

@@ -26,6 +26,7 @@ typedef struct firn_render_source {
     bool relative;               // the file's density has no unit
     float fps;
     firn_collider_def solids[FIRN_SOLID_MAX];
+    firn_vec3 colors[FIRN_SOLID_MAX];
     firn_grains grains;
     firn_render_scene scene;
 } firn_render_source;

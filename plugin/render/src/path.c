@@ -204,23 +204,47 @@ static void meet_grain(path *p, const firn_grain_hit *hit, event *e)
     }
 }
 
-// The surface of a plane, with details that are seen from here.
-static void meet_ground(path *p, const firn_hit *hit, event *e)
+// The surface of a plane or a face, with the details that are seen from here.
+static void meet_surface(path *p, const firn_hit *hit, const firn_surface *surface, event *e)
 {
     const firn_world *world = p->world;
-    bool seen = !(p->density > 0.0f);
-    firn_surface_point at = firn_surface_look(&world->ground, hit->local.x, hit->local.z,
-                                              seen ? world->detail * hit->distance : 0.02f);
     firn_quat turn = hit->solid->pose.rotation;
+    firn_vec3 out = firn_rotate(firn_quat_conjugate(turn), hit->normal), at = hit->local;
+    // Along the face: its first two axes, and the third one out of it.
+    float x = at.x, z = at.z;
+    firn_vec3 right = {1.0f, 0.0f, 0.0f}, ahead = {0.0f, 0.0f, 1.0f};
+    if (fabsf(out.x) > 0.5f) {
+        right = firn_vec(0.0f, 1.0f, 0.0f);
+        x = at.y;
+    } else if (fabsf(out.z) > 0.5f) {
+        ahead = firn_vec(0.0f, 1.0f, 0.0f);
+        z = at.y;
+    }
+    bool seen = !(p->density > 0.0f);
+    firn_surface_point point = firn_surface_look(surface, hit->albedo, x, z,
+                                                 seen ? world->detail * hit->distance : 0.02f);
+    firn_vec3 n = point.normal, f = point.facet;
+    n = firn_add(firn_scale(n.y, out), firn_add(firn_scale(n.x, right), firn_scale(n.z, ahead)));
+    f = firn_add(firn_scale(f.y, out), firn_add(firn_scale(f.x, right), firn_scale(f.z, ahead)));
+    firn_vec3 facet = firn_rotate(turn, f);
+    p->albedo = point.albedo;
+    e->axis = firn_rotate(turn, n);
     e->base = hit->normal;
-    p->albedo = at.albedo;
-    if (firn_dot(firn_rotate(turn, firn_vec(0.0f, 1.0f, 0.0f)), e->base) < 0.0f)
-        return; // from below
-    e->axis = firn_rotate(turn, at.normal);
-    firn_vec3 facet = firn_rotate(turn, at.facet);
     e->shine = firn_add_scaled(p->direction, -2.0f * firn_dot(p->direction, facet), facet);
     e->cosine = world->grain.cosine;
-    e->mirror = firn_dot(e->shine, e->base) > 0.2f ? at.mirror : 0.0f;
+    e->mirror = firn_dot(e->shine, e->base) > 0.2f ? point.mirror : 0.0f;
+}
+
+// What a solid shows: planes and boxes have surfaces of their own.
+static void meet_solid(path *p, const firn_hit *hit, event *e)
+{
+    const firn_world *world = p->world;
+    e->axis = hit->normal;
+    p->albedo = hit->albedo;
+    if (hit->solid->shape == FIRN_SHAPE_PLANE && world->ground.kind != FIRN_SURFACE_PLAIN)
+        meet_surface(p, hit, &world->ground, e);
+    if (hit->solid->shape == FIRN_SHAPE_BOX && world->faces.kind != FIRN_SURFACE_PLAIN)
+        meet_surface(p, hit, &world->faces, e);
 }
 
 // Flies to the next event; false when there is none.
@@ -244,10 +268,7 @@ static bool fly(path *p, const firn_scatter *snow, float tau, event *e, float *d
     if (met) {
         meet_grain(p, &grain, e);
     } else if (solid) {
-        e->axis = hit.normal;
-        p->albedo = hit.albedo;
-        if (hit.solid->shape == FIRN_SHAPE_PLANE && world->ground.kind != FIRN_SURFACE_PLAIN)
-            meet_ground(p, &hit, e);
+        meet_solid(p, &hit, e);
     }
     if (e->solid)
         p->at = firn_add_scaled(p->at, CLEARANCE, met ? e->axis : hit.normal);

@@ -31,6 +31,7 @@ typedef struct firn_world {
     const firn_grain_set *grains; // NULL: none
     firn_grain_look grain;
     firn_surface ground; // of planes
+    firn_surface faces;  // of boxes
     float detail;        // m for each voxel of distance: what a pixel covers
     int grain_bounces;   // that grains count for; 0: all
     firn_scatter snow, even;

@@ -57,6 +57,17 @@ static firn_result make_grid(firn_render *render, const firn_render_scene *scene
     return FIRN_OK;
 }
 
+firn_vec3 firn_render_solid_albedo(const firn_render_def *def, const firn_render_scene *scene,
+                                   size_t solid)
+{
+    firn_vec3 own = {0.0f, 0.0f, 0.0f};
+    if (scene->solid_colors != NULL)
+        own = scene->solid_colors[solid];
+    if (own.x + own.y + own.z > 0.0f)
+        return own;
+    return scene->solids[solid].shape == FIRN_SHAPE_PLANE ? def->ground_albedo : def->solid_albedo;
+}
+
 static firn_result make_solids(firn_render *render, const firn_render_scene *scene,
                                firn_error *error)
 {
@@ -69,12 +80,10 @@ static firn_result make_solids(firn_render *render, const firn_render_scene *sce
          (grid->value_count > 0 || render->grains.count > 0));
     setup->ground_height = def->ground == FIRN_GROUND_PLANE ? def->ground_height : setup->lower.y;
     FIRN_TRY(firn_solids_open(&render->solids, scene->solid_count + 1, error));
-    for (size_t i = 0; i < scene->solid_count; i++) {
-        bool plane = scene->solids[i].shape == FIRN_SHAPE_PLANE;
+    for (size_t i = 0; i < scene->solid_count; i++)
         FIRN_TRY(firn_solids_add(&render->solids, &scene->solids[i],
-                                 plane ? def->ground_albedo : def->solid_albedo, grid->origin,
+                                 firn_render_solid_albedo(def, scene, i), grid->origin,
                                  grid->voxel_size, error));
-    }
     if (!setup->has_ground)
         return FIRN_OK;
     firn_collider_def ground =
@@ -91,12 +100,13 @@ static void describe_world(firn_render *render)
     world->solids = &render->solids;
     world->light = &render->light;
     world->grains = render->grains.count > 0 ? &render->grains : NULL;
-    bool snowy = def->ground_surface == FIRN_SURFACE_SNOW;
     world->ground = (firn_surface){
         .kind = def->ground_surface,
-        .albedo = snowy ? firn_snow_reflectance(def->albedo, def->anisotropy) : def->ground_albedo,
+        .white = firn_snow_reflectance(def->albedo, def->anisotropy),
         .relief = def->ground_relief,
         .sparkle = def->sparkle};
+    world->faces = world->ground;
+    world->faces.kind = def->solid_surface;
     world->detail = render->lens.pixel * render->grid.voxel_size;
     world->grain_bounces = render->grid.value_count > 0 ? def->grain_bounces : 0;
     world->grain =
@@ -140,6 +150,8 @@ static firn_result build(firn_render *render, const firn_render_scene *scene, fi
     FIRN_TRY(firn_light_create(&render->light, def, error));
     setup->sun_direction = render->light.sun;
     setup->sun_irradiance = render->light.irradiance;
+    setup->zenith = render->light.zenith;
+    setup->horizon = render->light.horizon;
     if (!firn_lens_place(def, setup->lower, setup->upper, setup))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "the camera has no direction: position and target are the same, or up "
@@ -157,6 +169,7 @@ firn_result firn_render_create(const firn_render_def *def, const firn_render_sce
     if (made == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot start a picture");
     made->def = *def;
+    firn_render_def_settle(&made->def);
     made->frame = scene->frame;
     made->noise = INFINITY;
     firn_result result = build(made, scene, error);

@@ -1,6 +1,7 @@
 #include "firn/render.h"
 
 #include "firn/defs.h"
+#include "firn/look.h"
 
 #define ROW(field) FIRN_PARAM(firn_render_def, field)
 
@@ -66,14 +67,19 @@ static const firn_param params[] = {
     {ROW(sky_rotation), FIRN_FLOAT, {0}, -1e6, 1e6, "deg",
      "Turns the image about the vertical axis", .visible_when = "sky==image"},
     {ROW(sky_strength), FIRN_FLOAT, {1}, 0, 1e6, "", "Factor of all light from the sky"},
+    {ROW(look), FIRN_CHOICE, {0}, 0, 6, "",
+     "Kind of snow: sets extinction, albedo, g, translucency and glints by one name; custom leaves "
+     "them as they are", FIRN_LOOK_NAMES},
     {ROW(extinction), FIRN_FLOAT, {724}, 0, 1e6, "1/m",
-     "Extinction at the reference density: 724 means that light goes 1.4 mm between scatterings"},
+     "Extinction at the reference density: 724 means that light goes 1.4 mm between scatterings",
+     .visible_when = "look==custom"},
     {ROW(reference_density), FIRN_FLOAT, {400}, 1e-3, 1e6, "kg/m^3",
      "Density at which the extinction holds; it is proportional"},
-    {ROW(albedo), FIRN_VEC3, {0.9, 0.95, 1.0}, 0, 1, "",
-     "Share of light that a scattering keeps: red, green, blue"},
+    {ROW(albedo), FIRN_VEC3, {0.9992, 0.9995, 0.9998}, 0, 1, "",
+     "Share of light that a scattering keeps: red, green, blue", .visible_when = "look==custom"},
     {ROW(anisotropy), FIRN_FLOAT, {0.5}, -0.99, 0.99, "",
-     "Mean cosine of the scattering angle: 0 scatters evenly, near 1 mostly forward", .label = "g"},
+     "Mean cosine of the scattering angle: 0 scatters evenly, near 1 mostly forward", .label = "g",
+     .visible_when = "look==custom"},
     {ROW(similarity), FIRN_INT, {0}, 0, 1e6, "",
      "Bounces after which forward scattering is replaced by fewer even ones: faster, and slightly "
      "wrong. 0: never", .label = "Similarity from bounce"},
@@ -114,6 +120,8 @@ static const firn_param params[] = {
      .visible_when = "ground_surface==rough|snow"},
     {ROW(solid_albedo), FIRN_VEC3, {0.17, 0.11, 0.08}, 0, 1, "",
      "Color of other solids: red, green, blue"},
+    {ROW(solid_surface), FIRN_CHOICE, {FIRN_SURFACE_PLAIN}, 0, 2, "",
+     "Surface of boxes, as ground_surface", "plain|rough|snow"},
     {ROW(exposure), FIRN_FLOAT, {0}, -20, 20, "stops", "Brightness of PNG pictures"},
     {ROW(tone), FIRN_CHOICE, {FIRN_TONE_FILMIC}, 0, 1, "",
      "How light becomes the pixels of a PNG: filmic rolls off bright snow, srgb cuts it at 1",
@@ -132,6 +140,20 @@ firn_param_table firn_render_params(void)
 {
     firn_param_table table = {params, FIRN_COUNT(params)};
     return table;
+}
+
+void firn_render_def_settle(firn_render_def *def)
+{
+    const firn_look *look = firn_look_at(def->look);
+    if (look == NULL)
+        return;
+    def->extinction = look->extinction * def->reference_density / 400.0f;
+    def->albedo = look->albedo;
+    def->anisotropy = look->anisotropy;
+    def->translucency = look->translucency;
+    def->sparkle = look->sparkle;
+    def->sparkle_angle = look->sparkle_angle;
+    def->look = 0;
 }
 
 void firn_render_def_reset(firn_render_def *def, size_t size)

@@ -59,16 +59,19 @@ static firn_vec3 normal_of(float slope_x, float slope_z)
     return firn_normalize(firn_vec(-scale * slope_x, 1.0f, -scale * slope_z));
 }
 
-firn_surface_point firn_surface_look(const firn_surface *surface, float x, float z, float detail)
+firn_surface_point firn_surface_look(const firn_surface *surface, firn_vec3 albedo, float x,
+                                     float z, float detail)
 {
-    firn_surface_point point = {surface->albedo, {0.0f, 1.0f, 0.0f}, 0.0f, {0.0f, 1.0f, 0.0f}};
+    firn_surface_point point = {albedo, {0.0f, 1.0f, 0.0f}, 0.0f, {0.0f, 1.0f, 0.0f}};
+    if (surface->kind == FIRN_SURFACE_SNOW)
+        point.albedo = surface->white;
     if (surface->kind == FIRN_SURFACE_PLAIN || !(fabsf(x) < 1e5f && fabsf(z) < 1e5f))
         return point;
     if (surface->kind == FIRN_SURFACE_ROUGH) {
         bump patches = heap(x, z, 0.9f, 0.6f, detail, 1), grit = heap(x, z, 0.02f, 0.8f, detail, 11);
         float tone = 1.0f + 0.35f * patches.value + 0.35f * grit.value;
         float relief = 0.5f * surface->relief;
-        point.albedo = firn_scale(fmaxf(tone, 0.1f), surface->albedo);
+        point.albedo = firn_scale(fmaxf(tone, 0.1f), albedo);
         point.albedo = firn_vec(fminf(point.albedo.x, 1.0f), fminf(point.albedo.y, 1.0f),
                                 fminf(point.albedo.z, 1.0f));
         point.normal = normal_of(relief * grit.x, relief * grit.z);

@@ -6,8 +6,8 @@
 
 typedef struct firn_surface {
     int kind; // firn_render_surface
-    firn_vec3 albedo;
-    float relief; // slope of its bumps
+    firn_vec3 white; // albedo of snow; other surfaces have that of their solid
+    float relief;    // factor of its bumps
     float sparkle;
 } firn_surface;
 
@@ -18,8 +18,9 @@ typedef struct firn_surface_point {
     firn_vec3 facet; // its normal
 } firn_surface_point;
 
-/// `at` is in meters on the plane; details smaller than `detail` (m) are left out.
-firn_surface_point firn_surface_look(const firn_surface *surface, float x, float z, float detail);
+/// x and z are meters along the surface; details smaller than `detail` (m) are left out.
+firn_surface_point firn_surface_look(const firn_surface *surface, firn_vec3 albedo, float x,
+                                     float z, float detail);
 
 /// Share of light that deep snow sends back, by van de Hulst 1980.
 firn_vec3 firn_snow_reflectance(firn_vec3 albedo, float g);

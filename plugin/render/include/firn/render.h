@@ -79,6 +79,7 @@ typedef struct firn_render_def {
     float turbidity;         // of a physical sky: 2 is a clear day, 10 haze
     float sky_rotation;      // deg about the vertical axis
     float sky_strength;      // factor of all that the sky sends
+    int look;                // of the table in firn/look.h; what it says stands above the next
     float extinction;        // 1/m at the reference density
     float reference_density; // kg/m^3
     firn_vec3 albedo;        // red, green, blue, of a scattering
@@ -99,6 +100,7 @@ typedef struct firn_render_def {
     int ground_surface;      // firn_render_surface
     float ground_relief;     // factor of its bumps
     firn_vec3 solid_albedo;
+    int solid_surface;       // firn_render_surface of boxes
     float exposure; // stops, of PNG
     int tone;       // firn_render_tone, of PNG
     bool half;      // 16 bits for each value of an EXR
@@ -109,6 +111,9 @@ typedef struct firn_render_def {
 
 FIRN_API void firn_render_def_reset(firn_render_def *def, size_t size);
 FIRN_API firn_param_table firn_render_params(void);
+
+/// Puts the numbers of the look into their rows, and makes it custom.
+FIRN_API void firn_render_def_settle(firn_render_def *def);
 
 static inline firn_render_def firn_render_def_default(void)
 {
@@ -144,6 +149,7 @@ typedef struct firn_render_scene {
     float fps;                       // frames/s, for motion blur; 0: 24
     int frame;                       // that files name
     const firn_grains *grains;       // NULL: none
+    const firn_vec3 *solid_colors;   // of each solid; zero, or NULL: as the settings say
 } firn_render_scene;
 
 typedef struct firn_render firn_render;
@@ -160,6 +166,7 @@ typedef struct firn_render_setup {
     float focus_distance;           // m
     firn_vec3 sun_direction;        // toward the sun
     firn_vec3 sun_irradiance;       // W/m^2, red, green, blue
+    firn_vec3 zenith, horizon;      // radiance of the sky there; of an image zero
     bool has_ground;
     float ground_height;    // m
     size_t voxels;          // active ones
@@ -170,6 +177,10 @@ typedef struct firn_render_setup {
     size_t grain_bytes;     // of the tree that holds them
     firn_vec3 lower, upper; // m, box around the snow without strays
 } firn_render_setup;
+
+/// The albedo of a solid of the scene.
+FIRN_API firn_vec3 firn_render_solid_albedo(const firn_render_def *def,
+                                            const firn_render_scene *scene, size_t solid);
 
 FIRN_API firn_render_setup firn_render_read_setup(const firn_render *render);
 
