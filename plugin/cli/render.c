@@ -141,7 +141,7 @@ static double memory_limit(const job *j)
 // What a picture needs beside its volume: sums, results and their bytes, and a cache per thread.
 static firn_result check_memory(const job *j, const firn_render_def *def, firn_error *error)
 {
-    const double per_pixel = 100.0, per_thread = 13e6;
+    const double per_pixel = 200.0, per_thread = 13e6;
     double pixels = (double)def->width * def->height;
     double threads =
         def->thread_count > 0 ? def->thread_count : (double)sysconf(_SC_NPROCESSORS_ONLN);
@@ -206,6 +206,11 @@ static void say_idle(job *j, const char *row, const char *why)
     firn_meter_log(&j->meter, FIRN_LEVEL_WARNING, "render", text);
 }
 
+static bool has_particles(const job *j)
+{
+    return j->source.particles != NULL || j->source.is_cache;
+}
+
 // Options that change nothing are most often meant to.
 static void tell_idle(job *j)
 {
@@ -221,8 +226,8 @@ static void tell_idle(job *j)
         else if ((of_png && exr) || (strcmp(row->name, "half") == 0 && !exr))
             say_idle(j, row->name, of_png ? "the file is a .png or a film" : "the file is an .exr");
         else if (strcmp(row->name, "shutter") == 0 && def->shutter > 0.0f &&
-                 j->source.scene.field->velocity == NULL)
-            say_idle(j, row->name, "the volume has a velocity");
+                 j->source.scene.field->velocity == NULL && !has_particles(j))
+            say_idle(j, row->name, "the volume or its particles have a velocity");
     }
 }
 
@@ -428,8 +433,8 @@ static const firn_option options[] = {
      ROW(sheet)},
     {"--solid", "FILE", "a level set or mesh to show as well; may be repeated", ROW(solids), true},
     {"--grid", "NAME", "the density grid; density unless given", ROW(grid)},
-    {"--particles", "FILE", "grains to show, numbered or an archive; of a cache its own unless given",
-     ROW(particles)},
+    {"--particles", "FILE",
+     "grains to show, numbered or an archive; of a cache its own unless given", ROW(particles)},
     {"--dump-setup", "FILE.json", "writes the scene for other renderers; alone, renders nothing",
      ROW(setup)},
     {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},

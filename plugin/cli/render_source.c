@@ -49,8 +49,7 @@ firn_result firn_render_source_open(firn_render_source *source, const char *path
     source->path = path;
     source->fps = 24.0f;
     source->is_cache = is_folder(path);
-    snprintf(source->grid, sizeof source->grid, "%s",
-             names->grid != NULL ? names->grid : "");
+    snprintf(source->grid, sizeof source->grid, "%s", names->grid != NULL ? names->grid : "");
     source->particles = names->particles;
     firn_vdb_reader_def reader = firn_vdb_reader_def_default();
     FIRN_TRY(firn_vdb_reader_create(&reader, &source->reader, error));
@@ -283,8 +282,8 @@ firn_result firn_render_source_load_grains(firn_render_source *source, firn_erro
         snprintf(path, sizeof path, "%s", source->particles);
     else if (!source->is_cache || !find_in_cache(source, "write_particles", path))
         return FIRN_OK;
-    FIRN_TRY(firn_graph_set_param(source->files, GRAIN_NODE, "file", path, FIRN_LAYER_ALWAYS,
-                                  error));
+    FIRN_TRY(
+        firn_graph_set_param(source->files, GRAIN_NODE, "file", path, FIRN_LAYER_ALWAYS, error));
     FIRN_TRY(firn_graph_cook(source->files, GRAIN_NODE, source->frame, &data, error));
     FIRN_TRY(firn_grains_read(&data->particles->points, &source->grains, error));
     source->scene.grains = &source->grains;
@@ -317,7 +316,8 @@ size_t firn_render_source_landmarks(const firn_render_source *source, int frame,
     size_t count = 0;
     all = firn_alloc((view.frame_count + 1) * sizeof *all);
     for (size_t i = 0; all != NULL && i < view.frame_count; i++)
-        if (view.frames[i].hash == view.hash && file_of(source, &view.frames[i], "write_volume") != NULL)
+        if (view.frames[i].hash == view.hash &&
+            file_of(source, &view.frames[i], "write_volume") != NULL)
             all[count++] = view.frames[i].frame;
     const size_t places[3] = {0, count / 2, count - 1};
     for (size_t i = 0; i < 3; i++)

@@ -19,8 +19,8 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {FIRN_PARAM(settings, look), FIRN_CHOICE, {0}, 0, 6, "",
-     "Kind of snow: extinction, albedo and anisotropy by one name, for every renderer; custom takes "
-     "the numbers of the rows below", FIRN_LOOK_NAMES},
+     "Kind of snow: extinction, albedo and anisotropy by one name, for every renderer; custom "
+     "takes the numbers of the rows below", FIRN_LOOK_NAMES},
 };
 // clang-format on
 

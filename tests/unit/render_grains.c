@@ -121,8 +121,11 @@ static void numbers_that_are_not_finite_are_refused(void **state)
     h->position[3 * 77 + 1] = NAN;
     firn_grain_set set;
     firn_error error;
-    firn_grain_def def = {
-        .grains = &h->grains, .shape = FIRN_GRAINS_SPHERES, .scale = 1, .limit = 1, .voxel_size = 1};
+    firn_grain_def def = {.grains = &h->grains,
+                          .shape = FIRN_GRAINS_SPHERES,
+                          .scale = 1,
+                          .limit = 1,
+                          .voxel_size = 1};
     assert_int_equal(firn_grain_set_create(&set, &def, &error), FIRN_ERR_FORMAT);
     assert_non_null(strstr(error.message, "particle 77"));
     free(h);
@@ -145,9 +148,8 @@ static void open_stage(stage *s, const heap *h, int shape, bool dense)
     memset(s, 0, sizeof *s);
     s->field = block_field_create(2, 2, 2, 1.0f, full);
     static const firn_field_view nothing = {.voxel_size = 1.0f};
-    firn_density_def def = {.field = dense ? &s->field.view : &nothing,
-                            .reference_density = 1.0f,
-                            .extinction = 0.5f};
+    firn_density_def def = {
+        .field = dense ? &s->field.view : &nothing, .reference_density = 1.0f, .extinction = 0.5f};
     assert_int_equal(firn_density_grid_create(&s->grid, &def, NULL), FIRN_OK);
     s->set = make_set(h, shape, 0.0f);
     s->light.sky = FIRN_SKY_CONSTANT;
@@ -253,8 +255,8 @@ static int list_glints(const heap *h, uint64_t seed, bool *glints)
         firn_random random = firn_random_of(seed, (uint64_t)i, 0);
         firn_vec3 p = {h->position[3 * i], h->position[3 * i + 1], h->position[3 * i + 2]};
         firn_vec3 d = firn_normalize(firn_vec(0.1f, -1.0f, 0.2f));
-        firn_path_sample sample = firn_path_trace(&s.world, &tracker, &random,
-                                                  firn_add_scaled(p, -1.0f, d), d, 0.5f);
+        firn_path_sample sample =
+            firn_path_trace(&s.world, &tracker, &random, firn_add_scaled(p, -1.0f, d), d, 0.5f);
         glints[i] = sample.glint.x > 0.0f;
         assert_true(sample.glint.x <= sample.radiance.x);
         count += glints[i];
@@ -328,8 +330,8 @@ static firn_vec3 from_above(const firn_sky_model *sky)
     enum { RAYS = 20000 };
     for (uint64_t i = 0; i < RAYS; i++) {
         firn_random random = firn_random_of(9, i, 0);
-        firn_vec3 d = firn_around(firn_vec(0.0f, 1.0f, 0.0f), sqrtf(firn_random_unit(&random)),
-                                  &random);
+        firn_vec3 d =
+            firn_around(firn_vec(0.0f, 1.0f, 0.0f), sqrtf(firn_random_unit(&random)), &random);
         sum = firn_add(sum, firn_sky_model_radiance(sky, d));
     }
     return firn_scale(FIRN_PI / RAYS, sum);

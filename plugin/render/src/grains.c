@@ -68,8 +68,7 @@ static int compare_floats(const void *a, const void *b)
 static firn_vec3 point_of(const firn_grain_def *def, size_t i)
 {
     const float *p = def->grains->position + 3 * i;
-    return firn_scale(1.0f / def->voxel_size,
-                      firn_sub(firn_vec(p[0], p[1], p[2]), def->origin));
+    return firn_scale(1.0f / def->voxel_size, firn_sub(firn_vec(p[0], p[1], p[2]), def->origin));
 }
 
 static float radius_of(const firn_grain_def *def, size_t i)
@@ -177,8 +176,7 @@ static void fill(firn_grain_set *set, const firn_grain_def *def, const rank *ran
         for (int c = 0; c < 3 && set->motion != NULL; c++)
             set->motion[pack].step[c][slot] = step * g->velocity[3 * i + (size_t)c];
         if (set->color != NULL)
-            set->color[n] =
-                firn_vec(g->color[3 * i], g->color[3 * i + 1], g->color[3 * i + 2]);
+            set->color[n] = firn_vec(g->color[3 * i], g->color[3 * i + 1], g->color[3 * i + 2]);
     }
 }
 
@@ -285,8 +283,7 @@ firn_result firn_grain_set_create(firn_grain_set *set, const firn_grain_def *def
         return firn_fail(error, FIRN_ERR_UNSUPPORTED, "%zu grains are too many for one picture",
                          def->grains->count);
     rank *ranks = firn_alloc(def->grains->count * sizeof *ranks);
-    firn_result result =
-        ranks != NULL ? build(set, def, ranks, error) : out_of_memory(error);
+    firn_result result = ranks != NULL ? build(set, def, ranks, error) : out_of_memory(error);
     firn_free(ranks);
     if (result != FIRN_OK)
         firn_grain_set_free(set);

@@ -34,10 +34,10 @@ typedef struct firn_grain_set {
     size_t count;
     int shape; // firn_render_grains
     firn_grain_pack *packs;
-    firn_grain_motion *motion; // of each pack; NULL: none
-    uint32_t *key;         // of each grain, for its facet
-    firn_vec3 *color;      // of each grain; NULL: all the same
-    firn_grain_node *nodes, *late; // when the shutter opens and closes; late NULL: at rest
+    firn_grain_motion *motion;       // of each pack; NULL: none
+    uint32_t *key;                   // of each grain, for its facet
+    firn_vec3 *color;                // of each grain; NULL: all the same
+    firn_grain_node *nodes, *late;   // when the shutter opens and closes; late NULL: at rest
     size_t first[FIRN_GRAIN_LEVELS]; // node of each level, from the packs up
     int levels;
     firn_vec3 bounds[2]; // voxels, box around the grains without strays

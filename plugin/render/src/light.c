@@ -72,7 +72,7 @@ static firn_result make_model(firn_light *light, const firn_render_def *def, fir
     firn_sky_model *model = firn_alloc(sizeof *model);
     if (model == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot hold the sky");
-    firn_sky_model_make(model, light->sun, def->turbidity, 0.5f * def->sun_irradiance);
+    firn_sky_model_make(model, light->sun, def->turbidity, def->sun_irradiance / 3.0f);
     light->irradiance = model->direct;
     for (int row = 0; row < FIRN_SKY_HEIGHTS; row++)
         for (int i = 0; i < FIRN_SKY_TURNS; i++)

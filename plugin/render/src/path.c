@@ -55,7 +55,7 @@ typedef struct event {
     bool solid;
     firn_vec3 axis; // the direction that light had, or the normal
     float g;
-    float mirror;    // share that a facet turns to around `shine`, within a cone of this cosine
+    float mirror; // share that a facet turns to around `shine`, within a cone of this cosine
     float cosine;
     firn_vec3 shine; // unit vector
     firn_vec3 base;  // normal of a plane whose bumps gave the axis; zero: none
@@ -195,9 +195,9 @@ static void meet_grain(path *p, const firn_grain_hit *hit, event *e)
     if (firn_random_unit(p->random) < world->grain.translucency) {
         bool flake = set->shape == FIRN_GRAINS_FLAKES;
         float radius = set->packs[hit->grain / 4].radius[hit->grain % 4];
-        e->axis = flake ? firn_scale(-1.0f, hit->normal)
-                        : firn_around(hit->normal, 1.0f - 2.0f * firn_random_unit(p->random),
-                                      p->random);
+        e->axis =
+            flake ? firn_scale(-1.0f, hit->normal)
+                  : firn_around(hit->normal, 1.0f - 2.0f * firn_random_unit(p->random), p->random);
         if (!flake)
             p->at = firn_add_scaled(hit->center, radius, e->axis);
         e->mirror = 0.0f;
@@ -221,8 +221,8 @@ static void meet_surface(path *p, const firn_hit *hit, const firn_surface *surfa
         z = at.y;
     }
     bool seen = !(p->density > 0.0f);
-    firn_surface_point point = firn_surface_look(surface, hit->albedo, x, z,
-                                                 seen ? world->detail * hit->distance : 0.02f);
+    firn_surface_point point =
+        firn_surface_look(surface, hit->albedo, x, z, seen ? world->detail * hit->distance : 0.02f);
     firn_vec3 n = point.normal, f = point.facet;
     n = firn_add(firn_scale(n.y, out), firn_add(firn_scale(n.x, right), firn_scale(n.z, ahead)));
     f = firn_add(firn_scale(f.y, out), firn_add(firn_scale(f.x, right), firn_scale(f.z, ahead)));
@@ -254,8 +254,8 @@ static bool fly(path *p, const firn_scatter *snow, float tau, event *e, float *d
     p->tracker->strength = snow->strength;
     *distance = firn_tracker_fly(p->tracker, p->random, tau, p->at, p->direction, INFINITY);
     firn_hit hit = {.distance = *distance};
-    bool solid = world->solids->count > 0 &&
-                 firn_solids_meet(world->solids, p->at, p->direction, &hit);
+    bool solid =
+        world->solids->count > 0 && firn_solids_meet(world->solids, p->at, p->direction, &hit);
     firn_grain_hit grain = {.distance = hit.distance};
     bool met = p->grains != NULL &&
                firn_grains_meet(p->grains, p->at, p->direction, p->tracker->time, &grain);

@@ -42,9 +42,9 @@ typedef struct firn_world {
 
 typedef struct firn_path_sample {
     firn_vec3 radiance;
-    firn_vec3 glint; // of it, what the sun sends by way of the first facet
+    firn_vec3 glint;          // of it, what the sun sends by way of the first facet
     firn_vec3 albedo, normal; // of what is first met; no normal in the middle of snow
-    float depth; // voxels to what is first met; INFINITY: the sky
+    float depth;              // voxels to what is first met; INFINITY: the sky
 } firn_path_sample;
 
 /// unit is the random number of the first flight, which may be one of a well spread sequence.

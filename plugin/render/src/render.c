@@ -26,8 +26,8 @@ static firn_result make_grid(firn_render *render, const firn_render_scene *scene
     const firn_render_def *def = &render->def;
     firn_field_view nothing = {.voxel_size = free_voxel_size(scene)};
     float fps = scene->fps > 0.0f ? scene->fps : 24.0f;
-    firn_density_def density = {.field = def->volume && scene->field != NULL ? scene->field
-                                                                             : &nothing,
+    firn_density_def density = {.field =
+                                    def->volume && scene->field != NULL ? scene->field : &nothing,
                                 .offset = scene->offset,
                                 .reference_density = def->reference_density,
                                 .extinction = def->extinction,
@@ -74,10 +74,9 @@ static firn_result make_solids(firn_render *render, const firn_render_scene *sce
     const firn_render_def *def = &render->def;
     const firn_density_grid *grid = &render->grid;
     firn_render_setup *setup = &render->setup;
-    setup->has_ground =
-        def->ground == FIRN_GROUND_PLANE ||
-        (def->ground == FIRN_GROUND_AUTO && scene->solid_count == 0 &&
-         (grid->value_count > 0 || render->grains.count > 0));
+    setup->has_ground = def->ground == FIRN_GROUND_PLANE ||
+                        (def->ground == FIRN_GROUND_AUTO && scene->solid_count == 0 &&
+                         (grid->value_count > 0 || render->grains.count > 0));
     setup->ground_height = def->ground == FIRN_GROUND_PLANE ? def->ground_height : setup->lower.y;
     FIRN_TRY(firn_solids_open(&render->solids, scene->solid_count + 1, error));
     for (size_t i = 0; i < scene->solid_count; i++)
@@ -100,11 +99,10 @@ static void describe_world(firn_render *render)
     world->solids = &render->solids;
     world->light = &render->light;
     world->grains = render->grains.count > 0 ? &render->grains : NULL;
-    world->ground = (firn_surface){
-        .kind = def->ground_surface,
-        .white = firn_snow_reflectance(def->albedo, def->anisotropy),
-        .relief = def->ground_relief,
-        .sparkle = def->sparkle};
+    world->ground = (firn_surface){.kind = def->ground_surface,
+                                   .white = firn_snow_reflectance(def->albedo, def->anisotropy),
+                                   .relief = def->ground_relief,
+                                   .sparkle = def->sparkle};
     world->faces = world->ground;
     world->faces.kind = def->solid_surface;
     world->detail = render->lens.pixel * render->grid.voxel_size;
@@ -133,8 +131,8 @@ static firn_result make_pixels(firn_render *render, firn_error *error)
     render->depth = firn_alloc_zero(count * sizeof *render->depth);
     render->variance = firn_alloc_zero(count * sizeof *render->variance);
     bool fine = render->tile_samples != NULL && render->tile_done != NULL &&
-                render->pixels != NULL && render->rgb != NULL &&
-                render->alpha != NULL && render->depth != NULL && render->variance != NULL;
+                render->pixels != NULL && render->rgb != NULL && render->alpha != NULL &&
+                render->depth != NULL && render->variance != NULL;
     return fine ? FIRN_OK
                 : firn_fail(error, FIRN_ERR_MEMORY,
                             "out of memory: cannot hold a picture of %d x %d pixels",

@@ -47,8 +47,8 @@ static const firn_param params[] = {
     {ROW(sun_angle), FIRN_FLOAT, {1.0}, 0, 90, "deg",
      "Diameter of the sun; larger makes softer shadows. The real one has 0.53"},
     {ROW(sun_irradiance), FIRN_FLOAT, {5.0}, 0, 1e6, "W/m^2",
-     "Light on a surface that faces the sun; 0: no sun. With a physical sky level ground gets half "
-     "of it from sun and sky together, so that pictures are as bright at any hour"},
+     "Light on a surface that faces the sun; 0: no sun. With a physical sky level ground gets a "
+     "third of it from sun and sky together, so that pictures are as bright at any hour"},
     {ROW(sun_color), FIRN_VEC3, {1.0, 0.95, 0.86}, 0, 100, "",
      "Color of the sun, a factor", .visible_when = "sky==constant|gradient|image"},
     {ROW(sky), FIRN_CHOICE, {FIRN_SKY_PHYSICAL}, 0, 3, "",

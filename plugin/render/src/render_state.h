@@ -16,10 +16,10 @@ enum {
 /// Sums over the samples of a pixel.
 typedef struct firn_pixel {
     double rgb[3];
-    double luminance, square; // and its square
-    double depth;             // m, of those that met something
-    uint32_t met;             // samples that did
-    firn_vec3 glint;          // of rgb
+    double luminance, square;                                    // and its square
+    double depth;                                                // m, of those that met something
+    uint32_t met;                                                // samples that did
+    firn_vec3 glint;                                             // of rgb
     float feature[FIRN_FEATURES], feature_square[FIRN_FEATURES]; // of those that met something
 } firn_pixel;
 

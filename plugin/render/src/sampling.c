@@ -170,8 +170,8 @@ static bool rest_tiles(firn_render *render, double mean)
         double variance = 0.0;
         for (int y = top; y < top + TILE && y < def->height; y++)
             for (int x = left; x < left + TILE && x < def->width; x++, count++)
-                variance += variance_of(
-                    &render->pixels[(size_t)y * (size_t)def->width + (size_t)x], samples);
+                variance += variance_of(&render->pixels[(size_t)y * (size_t)def->width + (size_t)x],
+                                        samples);
         render->tile_done[tile] = samples >= SURE && variance <= allowed * allowed * count;
         all = all && render->tile_done[tile];
     }
@@ -230,7 +230,8 @@ static bool is_done(const firn_render *render, double seconds)
     const firn_render_def *def = &render->def;
     return render->samples >= def->samples ||
            (def->time_limit > 0.0f && seconds >= (double)def->time_limit) ||
-           (def->noise_limit > 0.0f && render->quiet);
+           (def->noise_limit > 0.0f &&
+            (render->quiet || render->noise <= (double)def->noise_limit));
 }
 
 static bool is_out_of_time(const run *r)

@@ -11,8 +11,8 @@
 #define EYE 0.2f // height of the camera
 #define AIR_HEIGHT 8.0f
 #define HAZE_HEIGHT 1.2f
-#define HAZE 0.021f      // 1/km for each unit of turbidity above one
-#define HAZE_KEEPS 0.9f  // of what haze takes out of a ray is scattered
+#define HAZE 0.021f     // 1/km for each unit of turbidity above one
+#define HAZE_KEEPS 0.9f // of what haze takes out of a ray is scattered
 #define HAZE_FORWARD 0.76f
 static const firn_vec3 air = {0.0058f, 0.0135f, 0.0331f};
 static const firn_vec3 ozone = {0.00065f, 0.00188f, 0.000085f};
@@ -106,8 +106,8 @@ static float height_at(int row)
 static firn_vec3 mean_light(firn_vec3 sun, float haze)
 {
     firn_vec3 eye = {0.0f, GROUND + EYE, 0.0f}, up = {0.0f, 1.0f, 0.0f}, through;
-    firn_vec3 direct = meets_ground(eye, sun) ? firn_vec(0.0f, 0.0f, 0.0f)
-                                              : pass(to_sun(eye, sun), haze);
+    firn_vec3 direct =
+        meets_ground(eye, sun) ? firn_vec(0.0f, 0.0f, 0.0f) : pass(to_sun(eye, sun), haze);
     firn_vec3 level = firn_scale(fmaxf(sun.y, 0.0f) * (1.0f / FIRN_PI), direct);
     return firn_scale(0.5f, firn_add_scaled(level, 2.0f, look(sun, up, haze, &through)));
 }
@@ -159,8 +159,7 @@ void firn_sky_model_make(firn_sky_model *sky, firn_vec3 sun, float turbidity, fl
     firn_vec3 all = firn_add_scaled(on_level_ground(sky), fmaxf(sun.y, 0.0f), sky->direct);
     firn_vec3 gain = {level / fmaxf(all.x, 1e-9f), level / fmaxf(all.y, 1e-9f),
                       level / fmaxf(all.z, 1e-9f)};
-    sky->direct =
-        firn_vec(sky->direct.x * gain.x, sky->direct.y * gain.y, sky->direct.z * gain.z);
+    sky->direct = firn_vec(sky->direct.x * gain.x, sky->direct.y * gain.y, sky->direct.z * gain.z);
     for (int row = 0; row < FIRN_SKY_HEIGHTS; row++)
         for (int i = 0; i < FIRN_SKY_TURNS; i++) {
             firn_vec3 *r = &sky->radiance[row][i];

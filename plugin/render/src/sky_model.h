@@ -14,9 +14,9 @@ typedef struct firn_sky_model {
     firn_vec3 radiance[FIRN_SKY_HEIGHTS][FIRN_SKY_TURNS];
 } firn_sky_model;
 
-/// The sky for a sun in this direction. turbidity is 1 for pure air, 2 for a clear day, 10 for haze.
-/// Sun and sky together give level ground the luminance `level`, in white light: as a camera would
-/// be set, whatever the hour.
+/// The sky for a sun in this direction. turbidity is 1 for pure air, 2 for a clear day, 10 for
+/// haze. Sun and sky together give level ground the luminance `level`, in white light: as a camera
+/// would be set, whatever the hour.
 void firn_sky_model_make(firn_sky_model *sky, firn_vec3 sun, float turbidity, float level);
 
 /// Radiance from a direction; the horizon goes on below itself.

@@ -28,7 +28,8 @@ static bump noise(float x, float z, uint32_t layer)
           d = lattice(i + 1, k + 1, layer);
     float s = u * u * u * (u * (6.0f * u - 15.0f) + 10.0f),
           t = v * v * v * (v * (6.0f * v - 15.0f) + 10.0f);
-    float ds = 30.0f * u * u * (u - 1.0f) * (u - 1.0f), dt = 30.0f * v * v * (v - 1.0f) * (v - 1.0f);
+    float ds = 30.0f * u * u * (u - 1.0f) * (u - 1.0f),
+          dt = 30.0f * v * v * (v - 1.0f) * (v - 1.0f);
     float e = a - b - c + d;
     return (bump){a + s * (b - a) + t * (c - a) + s * t * e, ds * (b - a + t * e),
                   dt * (c - a + s * e)};
@@ -68,9 +69,10 @@ firn_surface_point firn_surface_look(const firn_surface *surface, firn_vec3 albe
     if (surface->kind == FIRN_SURFACE_PLAIN || !(fabsf(x) < 1e5f && fabsf(z) < 1e5f))
         return point;
     if (surface->kind == FIRN_SURFACE_ROUGH) {
-        bump patches = heap(x, z, 0.9f, 0.6f, detail, 1), grit = heap(x, z, 0.02f, 0.8f, detail, 11);
+        bump patches = heap(x, z, 0.9f, 0.6f, detail, 1),
+             grit = heap(x, z, 0.02f, 0.8f, detail, 11);
         float tone = 1.0f + 0.35f * patches.value + 0.35f * grit.value;
-        float relief = 0.5f * surface->relief;
+        float relief = 0.15f * surface->relief;
         point.albedo = firn_scale(fmaxf(tone, 0.1f), albedo);
         point.albedo = firn_vec(fminf(point.albedo.x, 1.0f), fminf(point.albedo.y, 1.0f),
                                 fminf(point.albedo.z, 1.0f));

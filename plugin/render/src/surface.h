@@ -5,7 +5,7 @@
 #include "firn/render.h"
 
 typedef struct firn_surface {
-    int kind; // firn_render_surface
+    int kind;        // firn_render_surface
     firn_vec3 white; // albedo of snow; other surfaces have that of their solid
     float relief;    // factor of its bumps
     float sparkle;

@@ -16,9 +16,9 @@ extern "C" {
 
 typedef struct firn_look {
     const char *name;
-    float extinction; // 1/m at 400 kg/m^3
-    firn_vec3 albedo; // red, green, blue, of a scattering
-    float anisotropy; // mean cosine of the scattering angle
+    float extinction;                           // 1/m at 400 kg/m^3
+    firn_vec3 albedo;                           // red, green, blue, of a scattering
+    float anisotropy;                           // mean cosine of the scattering angle
     float translucency, sparkle, sparkle_angle; // of grains, as in firn_render_def
     const char *help;
 } firn_look;

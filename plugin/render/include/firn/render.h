@@ -97,14 +97,14 @@ typedef struct firn_render_def {
     int ground;              // firn_render_ground
     float ground_height;     // m
     firn_vec3 ground_albedo;
-    int ground_surface;      // firn_render_surface
-    float ground_relief;     // factor of its bumps
+    int ground_surface;  // firn_render_surface
+    float ground_relief; // factor of its bumps
     firn_vec3 solid_albedo;
-    int solid_surface;       // firn_render_surface of boxes
-    float exposure; // stops, of PNG
-    int tone;       // firn_render_tone, of PNG
-    bool half;      // 16 bits for each value of an EXR
-    bool denoise;   // smooths within the noise, biased
+    int solid_surface; // firn_render_surface of boxes
+    float exposure;    // stops, of PNG
+    int tone;          // firn_render_tone, of PNG
+    bool half;         // 16 bits for each value of an EXR
+    bool denoise;      // smooths within the noise, biased
     int seed;
     int thread_count; // 0 uses every core
 } firn_render_def;
