@@ -76,26 +76,63 @@ void firn_render_source_close(firn_render_source *source)
 
 // --- Frames --------------------------------------------------------------------------------------
 
-// The file that a node of this type wrote, NULL when there is none.
-static const char *file_of(const firn_render_source *source, const firn_cache_frame *frame,
-                           const char *type)
+// The shot's own render node, the last one; NULL: none.
+static const char *render_node(const firn_render_source *source)
 {
-    for (size_t i = 0; i < frame->file_count; i++) {
-        const firn_node_info *node = firn_graph_node_type(source->shot, frame->files[i].node);
-        if (node != NULL && strcmp(node->name, type) == 0)
-            return frame->files[i].name;
+    const char *found = NULL, *node;
+    for (size_t i = 0; source->shot != NULL && (node = firn_graph_node(source->shot, i)); i++)
+        if (strcmp(firn_graph_node_type(source->shot, node)->name, "render") == 0)
+            found = node;
+    return found;
+}
+
+// The file that a node of this type wrote, of several the one that writes what the shot's render
+// node shows; NULL when there is none.
+static const char *choose_file(const firn_render_source *source, const firn_cache_file *files,
+                               size_t count, const char *type, const char *input)
+{
+    const char *shown = NULL, *name = NULL, *node = render_node(source);
+    if (node != NULL)
+        shown = firn_graph_input(source->shot, node, input, 0);
+    for (size_t i = 0; i < count; i++) {
+        const firn_node_info *writer = firn_graph_node_type(source->shot, files[i].node);
+        if (writer == NULL || strcmp(writer->name, type) != 0)
+            continue;
+        const char *from = firn_graph_input(source->shot, files[i].node, input, 0);
+        bool wanted = shown != NULL && from != NULL && strcmp(shown, from) == 0;
+        if (name == NULL || wanted)
+            name = files[i].name;
     }
-    return NULL;
+    return name;
+}
+
+static const char *volume_of(const firn_render_source *source, const firn_cache_frame *frame)
+{
+    return choose_file(source, frame->files, frame->file_count, "write_volume", "volume");
+}
+
+// Particles are in a file of the frame or in one of all frames.
+static const char *particles_of(const firn_render_source *source, const firn_cache_frame *frame)
+{
+    firn_manifest_view view = firn_manifest_look(source->manifest);
+    const char *own =
+        choose_file(source, frame->files, frame->file_count, "write_particles", "particles");
+    return own != NULL
+               ? own
+               : choose_file(source, view.files, view.file_count, "write_particles", "particles");
 }
 
 // The path of a file of the loaded frame of a cache; false when there is none.
-static bool find_in_cache(const firn_render_source *source, const char *type, char *path)
+static bool find_in_cache(const firn_render_source *source,
+                          const char *(*choose)(const firn_render_source *,
+                                                const firn_cache_frame *),
+                          char *path)
 {
     firn_manifest_view view = firn_manifest_look(source->manifest);
     const char *name = NULL;
     for (size_t i = 0; i < view.frame_count && name == NULL; i++)
         if (view.frames[i].frame == source->frame)
-            name = file_of(source, &view.frames[i], type);
+            name = choose(source, &view.frames[i]);
     if (name != NULL)
         snprintf(path, FIRN_PATH_SIZE, "%.2000s/%.2000s", source->path, name);
     return name != NULL;
@@ -106,7 +143,7 @@ static firn_result find_volume(firn_render_source *source, firn_error *error)
     if (!source->is_cache)
         return firn_path_of_frame(source->path, source->frame, source->volume,
                                   sizeof source->volume, error);
-    if (!find_in_cache(source, "write_volume", source->volume))
+    if (!find_in_cache(source, volume_of, source->volume))
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "the cache '%s' has no volume of frame %d",
                          source->path, source->frame);
     return FIRN_OK;
@@ -204,11 +241,7 @@ static firn_result read_shot(firn_render_source *source, firn_render_def *def, f
 {
     firn_param_table table = firn_render_params();
     firn_render_def plain = firn_render_def_default();
-    const char *node = NULL;
-    for (size_t i = 0; source->shot != NULL && firn_graph_node(source->shot, i) != NULL; i++)
-        if (strcmp(firn_graph_node_type(source->shot, firn_graph_node(source->shot, i))->name,
-                   "render") == 0)
-            node = firn_graph_node(source->shot, i);
+    const char *node = render_node(source);
     for (size_t i = 0; node != NULL && i < table.count; i++) {
         const firn_param *row = &table.params[i];
         char usual[FIRN_TEXT_SIZE], text[FIRN_TEXT_SIZE];
@@ -280,7 +313,7 @@ firn_result firn_render_source_load_grains(firn_render_source *source, firn_erro
     source->scene.grains = NULL;
     if (source->particles != NULL)
         snprintf(path, sizeof path, "%s", source->particles);
-    else if (!source->is_cache || !find_in_cache(source, "write_particles", path))
+    else if (!source->is_cache || !find_in_cache(source, particles_of, path))
         return FIRN_OK;
     FIRN_TRY(
         firn_graph_set_param(source->files, GRAIN_NODE, "file", path, FIRN_LAYER_ALWAYS, error));
@@ -316,8 +349,7 @@ size_t firn_render_source_landmarks(const firn_render_source *source, int frame,
     size_t count = 0;
     all = firn_alloc((view.frame_count + 1) * sizeof *all);
     for (size_t i = 0; all != NULL && i < view.frame_count; i++)
-        if (view.frames[i].hash == view.hash &&
-            file_of(source, &view.frames[i], "write_volume") != NULL)
+        if (view.frames[i].hash == view.hash && volume_of(source, &view.frames[i]) != NULL)
             all[count++] = view.frames[i].frame;
     const size_t places[3] = {0, count / 2, count - 1};
     for (size_t i = 0; i < 3; i++)
