@@ -8,6 +8,7 @@
 
 #define VOLUME_NODE "render_volume"
 #define GRAIN_NODE "render_grains"
+#define FINE_NODE "render_fine"
 
 static bool is_folder(const char *path)
 {
@@ -61,7 +62,9 @@ firn_result firn_render_source_open(firn_render_source *source, const char *path
                                   FIRN_LAYER_ALWAYS, error));
     for (size_t i = 0; i < names->solids->count; i++)
         FIRN_TRY(add_solid(source->files, i, names->solids->words[i], error));
-    return firn_graph_add(source->files, "read_particles", GRAIN_NODE, error);
+    FIRN_TRY(firn_graph_add(source->files, "read_particles", GRAIN_NODE, error));
+    FIRN_TRY(firn_graph_add(source->files, "fine_particles", FINE_NODE, error));
+    return firn_graph_link(source->files, GRAIN_NODE, FINE_NODE, "particles", error);
 }
 
 void firn_render_source_close(firn_render_source *source)
@@ -305,6 +308,38 @@ firn_result firn_render_source_load(firn_render_source *source, int frame, firn_
     return FIRN_OK;
 }
 
+// The shot's fine_particles node that its render node shows and that no file holds; NULL: none.
+static const char *fine_node(const firn_render_source *source)
+{
+    const char *node = render_node(source), *shown = NULL, *writer;
+    if (node != NULL && source->particles == NULL)
+        shown = firn_graph_input(source->shot, node, "particles", 0);
+    if (shown == NULL ||
+        strcmp(firn_graph_node_type(source->shot, shown)->name, "fine_particles") != 0)
+        return NULL;
+    for (size_t i = 0; (writer = firn_graph_node(source->shot, i)) != NULL; i++) {
+        const char *from = firn_graph_input(source->shot, writer, "particles", 0);
+        if (from != NULL && strcmp(from, shown) == 0 &&
+            strcmp(firn_graph_node_type(source->shot, writer)->name, "write_particles") == 0)
+            return NULL;
+    }
+    return shown;
+}
+
+// Grains that nobody wrote are made again, from the particles that they come from.
+static firn_result set_fine(firn_render_source *source, const char *node, firn_error *error)
+{
+    firn_param_table table = firn_graph_node_type(source->shot, node)->params;
+    for (size_t i = 0; i < table.count; i++) {
+        char text[FIRN_TEXT_SIZE];
+        FIRN_TRY(firn_graph_get_text(source->shot, node, table.params[i].name, source->frame, text,
+                                     sizeof text, error));
+        FIRN_TRY(firn_graph_set_param(source->files, FINE_NODE, table.params[i].name, text,
+                                      FIRN_LAYER_ALWAYS, error));
+    }
+    return FIRN_OK;
+}
+
 firn_result firn_render_source_load_grains(firn_render_source *source, firn_error *error)
 {
     char path[FIRN_PATH_SIZE];
@@ -317,7 +352,11 @@ firn_result firn_render_source_load_grains(firn_render_source *source, firn_erro
         return FIRN_OK;
     FIRN_TRY(
         firn_graph_set_param(source->files, GRAIN_NODE, "file", path, FIRN_LAYER_ALWAYS, error));
-    FIRN_TRY(firn_graph_cook(source->files, GRAIN_NODE, source->frame, &data, error));
+    const char *fine = fine_node(source);
+    if (fine != NULL)
+        FIRN_TRY(set_fine(source, fine, error));
+    FIRN_TRY(firn_graph_cook(source->files, fine != NULL ? FINE_NODE : GRAIN_NODE, source->frame,
+                             &data, error));
     FIRN_TRY(firn_grains_read(&data->particles->points, &source->grains, error));
     source->scene.grains = &source->grains;
     return FIRN_OK;
