@@ -75,22 +75,25 @@ static void release(void *memory)
     memset(own, 0, sizeof *own);
 }
 
-/// The columns of a table as arrays of floats.
+/// The columns of a table as arrays of floats, those of the table where it has floats.
 typedef struct arrays {
-    float *position, *velocity, *mass, *jp;
+    const float *position, *velocity, *mass, *jp;
     firn_channel_list list;
-    float *more[FIRN_CHANNEL_LIST];
     firn_field_values values[FIRN_CHANNEL_LIST];
+    float *copies[4 + FIRN_CHANNEL_LIST];
+    size_t copy_count;
 } arrays;
 
 static void free_arrays(arrays *a)
 {
-    firn_free(a->position);
-    firn_free(a->velocity);
-    firn_free(a->mass);
-    firn_free(a->jp);
-    for (size_t i = 0; i < a->list.count; i++)
-        firn_free(a->more[i]);
+    for (size_t i = 0; i < a->copy_count; i++)
+        firn_free(a->copies[i]);
+}
+
+static firn_result borrow(const firn_points *points, const char *name, int components, arrays *a,
+                          const float **values, firn_error *error)
+{
+    return firn_points_borrow(points, name, components, values, &a->copies[a->copy_count++], error);
 }
 
 static firn_result read_more(const settings *s, const firn_points *points, arrays *a,
@@ -99,9 +102,9 @@ static firn_result read_more(const settings *s, const firn_points *points, array
     FIRN_TRY(read_list(s, &a->list, error));
     for (size_t i = 0; i < a->list.count; i++) {
         const firn_channel *channel = &a->list.row[i];
-        FIRN_TRY(
-            firn_points_floats(points, channel->name, channel->components, &a->more[i], error));
-        if (a->more[i] == NULL)
+        const float *values;
+        FIRN_TRY(borrow(points, channel->name, channel->components, a, &values, error));
+        if (values == NULL)
             return firn_fail(
                 error, FIRN_ERR_NOT_FOUND,
                 "the particles have no %s of %d components; take it out of channels or "
@@ -109,17 +112,17 @@ static firn_result read_more(const settings *s, const firn_points *points, array
                 channel->name, channel->components);
         a->values[i] = (firn_field_values){channel->name, channel->components,
                                            (channel->use & FIRN_CHANNEL_INVERSE) != 0,
-                                           channel->background, a->more[i]};
+                                           channel->background, values};
     }
     return FIRN_OK;
 }
 
 static firn_result read_arrays(const firn_points *points, arrays *a, firn_error *error)
 {
-    FIRN_TRY(firn_points_floats(points, "P", 3, &a->position, error));
-    FIRN_TRY(firn_points_floats(points, "v", 3, &a->velocity, error));
-    FIRN_TRY(firn_points_floats(points, "mass", 1, &a->mass, error));
-    FIRN_TRY(firn_points_floats(points, "Jp", 1, &a->jp, error));
+    FIRN_TRY(borrow(points, "P", 3, a, &a->position, error));
+    FIRN_TRY(borrow(points, "v", 3, a, &a->velocity, error));
+    FIRN_TRY(borrow(points, "mass", 1, a, &a->mass, error));
+    FIRN_TRY(borrow(points, "Jp", 1, a, &a->jp, error));
     if (a->position == NULL || a->mass == NULL)
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "the particles have no %s; write them with it",
                          a->position == NULL ? "P" : "mass");

@@ -296,18 +296,40 @@ bool firn_points_bounds(const firn_points *points, firn_vec3 *lower, firn_vec3 *
            range[2].lower <= range[2].upper;
 }
 
+// A column of numbers with so many components, or NULL.
+static const firn_attribute *find_numbers(const firn_points *points, const char *name,
+                                          int tuple_size)
+{
+    const firn_attribute *column = firn_points_find(points, name);
+    bool fits = column != NULL && column->storage != FIRN_STORAGE_STRING &&
+                column->tuple_size == tuple_size;
+    return fits ? column : NULL;
+}
+
 firn_result firn_points_floats(const firn_points *points, const char *name, int tuple_size,
                                float **values, firn_error *error)
 {
     *values = NULL;
-    const firn_attribute *column = firn_points_find(points, name);
-    if (column == NULL || column->storage == FIRN_STORAGE_STRING ||
-        column->tuple_size != tuple_size)
+    const firn_attribute *column = find_numbers(points, name, tuple_size);
+    if (column == NULL)
         return FIRN_OK;
     size_t count = points->count * (size_t)tuple_size;
     *values = firn_alloc((count + 1) * sizeof **values);
     if (*values == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %s", name);
     firn_attribute_floats(column, 0, count, *values);
+    return FIRN_OK;
+}
+
+firn_result firn_points_borrow(const firn_points *points, const char *name, int tuple_size,
+                               const float **values, float **copy, firn_error *error)
+{
+    const firn_attribute *column = find_numbers(points, name, tuple_size);
+    *copy = NULL;
+    *values = column != NULL && column->storage == FIRN_STORAGE_FLOAT32 ? column->data : NULL;
+    if (*values != NULL)
+        return FIRN_OK;
+    FIRN_TRY(firn_points_floats(points, name, tuple_size, copy, error));
+    *values = *copy;
     return FIRN_OK;
 }

@@ -105,6 +105,10 @@ FIRN_API void firn_attribute_doubles(const firn_attribute *attribute, size_t fir
 /// is no such column of numbers. Released with firn_free.
 FIRN_API firn_result firn_points_floats(const firn_points *points, const char *name, int tuple_size,
                                         float **values, firn_error *error);
+/// The same without a copy where the column has floats: *values are those of the points then, and
+/// *copy is NULL; otherwise both are what firn_points_floats makes.
+FIRN_API firn_result firn_points_borrow(const firn_points *points, const char *name, int tuple_size,
+                                        const float **values, float **copy, firn_error *error);
 
 /// Fractions are cut off; values out of range become the nearest int64.
 FIRN_API void firn_attribute_integers(const firn_attribute *attribute, size_t first, size_t count,
