@@ -50,7 +50,7 @@ typedef struct firn_porous_group {
     firn_fs3 strain;
     firn_moduli moduli;
     firn_ix open;   // parted, and not closed again
-    firn_ix yields; // in this substep
+    firn_ix yields; // in the update; nobody knows of slots that were only loaded
 } firn_porous_group;
 
 static inline firn_moduli firn_porous_moduli(const firn_matter *matter)
@@ -237,10 +237,10 @@ FIRN_INLINE firn_lane_stress firn_porous_stress(const firn_porous_group *group)
 }
 
 /// Only what is elastic is damped: a viscosity would hold cracks together.
-FIRN_INLINE firn_fs3 firn_porous_viscosity(const firn_matter *matter,
+FIRN_INLINE firn_fs3 firn_porous_viscosity(const firn_lane_materials *materials,
                                            const firn_porous_group *group, const firn_flow *flow)
 {
-    firn_fx wanted = firn_material_of(&matter->materials, FIRN_POROUS_DAMPING);
+    firn_fx wanted = firn_material_of(materials, FIRN_POROUS_DAMPING);
     wanted = firn_fx_select(group->yields | group->open, firn_fx_set(0.0f), wanted);
     return firn_damping(wanted, group->moduli, flow);
 }
