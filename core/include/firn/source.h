@@ -65,8 +65,8 @@ typedef struct firn_source_def {
     size_t point_count;      // of FIRN_REGION_POINTS
     const firn_vec3 *points; // m, copied
 
-    // What the particles get beside that, copied. Points without a mass have density * volume, the
-    // volume from the grid.
+    // What the particles get beside that, copied. Points with a mass and no
+    // volume have mass / density; without a mass they have density * volume, that from the grid.
     size_t value_count;
     const firn_source_value *values;
 } firn_source_def;

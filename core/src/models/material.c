@@ -117,7 +117,7 @@ static const struct {
      .model = FIRN_MODEL_POROUS, .density = 400.0f, .young_modulus = 2.0e6f, .hardening = 4.0f,
      .friction_angle = 40.0f, .cohesion = 4.0e4f, .crush = 4.0e4f, .crack_opening = 2.0e-3f,
      .damping = 1.0e-4f},
-    {{"fresh", "Fallen a day ago: packs under a foot instead of flowing aside, walls stand"},
+    {{"fresh", "Fallen a day ago: gives way under a foot and raises no rim around it"},
      .model = FIRN_MODEL_POROUS, .density = 150.0f, .young_modulus = 3.0e5f, .hardening = 4.0f,
      .poisson_ratio = 0.1f, .friction_angle = 40.0f, .cohesion = 2.0e3f, .crush = 2.0e3f,
      .crack_opening = 2.0e-3f, .damping = 1.0e-4f},

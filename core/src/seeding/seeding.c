@@ -466,11 +466,30 @@ static firn_result emit_region(emission *e, const firn_source *source, double ti
     return e->tick > 0.0 ? emit_stream(e, source, time, error) : FIRN_OK;
 }
 
+static bool has_value(const firn_source *source, int column)
+{
+    for (int i = 0; i < source->value_count; i++)
+        if (source->values[i].column == column)
+            return true;
+    return false;
+}
+
+// Points that come with a mass and without a volume have that of the material's density; the grid
+// would see too much around those at a surface.
+static void put_volume(const emission *e, size_t i)
+{
+    float *volume = (float *)e->seeds->column[FIRN_VOLUME].data + i;
+    const float *mass = (const float *)e->seeds->column[FIRN_MASS].data + i;
+    if (!(*volume > 0.0f))
+        *volume = *mass / e->seeding->density;
+}
+
 static firn_result emit_points(emission *e, firn_error *error)
 {
     const firn_source_def *def = e->def;
     FIRN_TRY(reserve_seeds(e->seeds, e->count + def->point_count, error));
     double share = e->spacing * e->spacing * e->spacing;
+    bool weighed = has_value(e->source, FIRN_MASS);
     int threads = e->seeding->thread_count > 1 ? e->seeding->thread_count : 1;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < def->point_count; i++) {
@@ -480,6 +499,8 @@ static firn_result emit_points(emission *e, firn_error *error)
                   .stiffness = 1.0,
                   .density = 1.0};
         put_seed(e, e->count + i, i, &s);
+        if (weighed)
+            put_volume(e, e->count + i);
     }
     e->count += def->point_count;
     return FIRN_OK;
