@@ -12,7 +12,7 @@ static firn_result find_targets(firn_bake *bake, firn_error *error)
     firn_graph *graph = bake->graph;
     for (size_t i = 0; i < graph->node_count; i++) {
         firn_node *node = graph->order[i];
-        node->reached = node->type->info.output == FIRN_KIND_NONE;
+        node->reached = node->type->info.output == FIRN_KIND_NONE && !firn_node_is_idle(node);
         if (!node->reached)
             continue;
         FIRN_TRY(firn_node_settings(node, bake->first, true, node->settings, error));

@@ -40,6 +40,16 @@ bool firn_node_spans(const firn_node *node)
     return type->writes != NULL && type->writes(node->settings, 0, &file) && !file.every_frame;
 }
 
+bool firn_node_is_idle(const firn_node *node)
+{
+    firn_node_output file;
+    const firn_node_type *type = node->type->node;
+    return type->writes != NULL &&
+           firn_node_settings(node, node->graph->shot.first, true, node->settings, NULL) ==
+               FIRN_OK &&
+           !type->writes(node->settings, 0, &file);
+}
+
 // Whether every node that makes one file of many frames has made it.
 static bool has_archives(const firn_graph *graph, const firn_manifest *manifest)
 {
