@@ -238,6 +238,7 @@ static void points_are_taken_as_they_are(void **state)
         assert_float_equal(velocity_of(&full, i).x, 1.0f + extra[i].x, 0.0f);
         assert_float_equal(velocity_of(&full, i).z, extra[i].z, 0.0f);
         assert_float_equal(masses(&full)[i], mass[i], 0.0f);
+        assert_float_equal(column(&full, FIRN_VOLUME)[i], mass[i] / 400.0f, 1e-9f);
         assert_float_equal(column(&full, FIRN_JP)[i], jp[i], 0.0f);
         assert_float_equal(stiffnesses(&full)[i], 3.0f, 0.0f);
     }
