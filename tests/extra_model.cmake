@@ -1,5 +1,5 @@
 # A core with one model more: its header, its row and its name in the list stand in models/. Only
-# what depends on the list is compiled again, for the scalar twin alone and with little effort.
+# what depends on the list is compiled again, for the scalar twin alone.
 set(core ${PROJECT_SOURCE_DIR}/core)
 set(extra ${CMAKE_CURRENT_SOURCE_DIR}/models)
 get_property(models GLOBAL PROPERTY FIRN_MODELS)
@@ -31,7 +31,7 @@ foreach(part ${parts})
     target_include_directories(${part} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${core}/include
         ${core}/src)
     target_compile_definitions(${part} PRIVATE FIRN_SCALAR FIRN_ISA=scalar)
-    target_compile_options(${part} PRIVATE -include ${extra}/list.h -O1)
+    target_compile_options(${part} PRIVATE -include ${extra}/list.h)
     target_link_libraries(${part} PRIVATE firn_flags)
 endforeach()
 target_link_libraries(firn_core_extra PUBLIC m)
