@@ -114,7 +114,7 @@ void verify(const char *path, const char *temporary, firn_vdb_stamp &stamp)
     require([&](firn_error *error) {
         if (file.number < 0)
             return firn_fail_errno(error, errno, "write", path);
-        if (firn_vdb_layout_check(file.number, path, nullptr) != FIRN_OK)
+        if (firn_vdb_layout_check(file.number, path, nullptr, nullptr) != FIRN_OK)
             return firn_fail_errno(error, reason_of_bad_write(file.number), "write", path);
         return replace_id(file.number, path, stamp, error);
     });
