@@ -119,9 +119,10 @@ static firn_result make_volumes(const firn_cook *cook, const firn_particle_data 
     field.compaction = field.compaction && a->jp != NULL;
     if (!(points.cell_size > 0.0f) && field.filter_width == 0.0f)
         field.filter_width = field.voxel_size;
-    if (s->surface && points.count > 0)
+    // Without particles too: renderers ask for the grid in every frame.
+    if (s->surface)
         FIRN_TRY(make_surface(s, &points, own, error));
-    if (s->surface_mask && own->shape != NULL)
+    if (s->surface_mask && own->shape != NULL && points.count > 0)
         points.mask = own->data.surface;
     FIRN_TRY(firn_field_create(&field, &points, &own->field, error));
     own->view = firn_field_read(own->field);
