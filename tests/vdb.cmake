@@ -14,6 +14,7 @@ firn_vdb_test(vdb_hostile_test LABELS asan)
 firn_vdb_test(vdb_sequence_test LABELS asan)
 firn_vdb_test(vdb_surface_test LABELS asan)
 firn_vdb_test(vdb_points_test LABELS asan)
+firn_vdb_test(vdb_subdivide_test LABELS asan)
 
 # Files go both ways between the bridge and pyopenvdb.
 add_executable(vdb_exchange unit/vdb_exchange.c)

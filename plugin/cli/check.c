@@ -54,7 +54,11 @@ static void print_warning(firn_level level, const char *node, const char *messag
 {
     (void)user;
     fflush(stdout);
-    fprintf(stderr, "%s: %s: %s\n", level == FIRN_LEVEL_ERROR ? "error" : "warning", node, message);
+    if (level == FIRN_LEVEL_INFO)
+        printf("note: %s: %s\n", node, message);
+    else
+        fprintf(stderr, "%s: %s: %s\n", level == FIRN_LEVEL_ERROR ? "error" : "warning", node,
+                message);
 }
 
 // Reads an input at the first and the last frame, or at all; the exit code of what goes wrong.

@@ -1,10 +1,11 @@
 #include "info.h"
 
-#include "firn/abc.h"
+#include "firn/abc_scene.h"
 #include "firn/bgeo.h"
 #include "firn/obj.h"
 #include "firn/vdb.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static void print_box(firn_vec3 lower, firn_vec3 upper)
@@ -16,10 +17,10 @@ static void print_box(firn_vec3 lower, firn_vec3 upper)
 // --- Alembic -------------------------------------------------------------------------------------
 
 static const char *const kind_names[] = {
-    [FIRN_ABC_KIND_GROUP] = "group",       [FIRN_ABC_KIND_XFORM] = "transform",
-    [FIRN_ABC_KIND_POLYMESH] = "mesh",     [FIRN_ABC_KIND_SUBD] = "subdivision mesh",
-    [FIRN_ABC_KIND_POINTS] = "points",     [FIRN_ABC_KIND_FACESET] = "face set",
-    [FIRN_ABC_KIND_OTHER] = "not handled",
+    [FIRN_ABC_KIND_GROUP] = "group",   [FIRN_ABC_KIND_XFORM] = "transform",
+    [FIRN_ABC_KIND_POLYMESH] = "mesh", [FIRN_ABC_KIND_SUBD] = "subdivision mesh",
+    [FIRN_ABC_KIND_POINTS] = "points", [FIRN_ABC_KIND_FACESET] = "face set",
+    [FIRN_ABC_KIND_CAMERA] = "camera", [FIRN_ABC_KIND_OTHER] = "not handled",
 };
 
 static void print_count(const char *what, size_t min, size_t max)
@@ -44,6 +45,18 @@ static void print_params(const firn_abc *archive, const firn_abc_object *object,
     }
 }
 
+static void print_camera(const firn_abc *archive, int index, int indent)
+{
+    firn_abc_camera camera;
+    if (firn_abc_object_at(archive, index)->kind != FIRN_ABC_KIND_CAMERA ||
+        firn_abc_read_camera(archive, index, 0.0, &camera, NULL) != FIRN_OK)
+        return;
+    double half = 5.0 * camera.aperture[0] * camera.lens_squeeze / camera.focal_length;
+    printf("%*s%g mm lens, film of %g x %g cm, %.1f degrees wide, f/%g, near %g, far %g\n", indent,
+           "", camera.focal_length, camera.aperture[0], camera.aperture[1],
+           2.0 * 57.29577951308232 * atan(half), camera.f_stop, camera.near_clip, camera.far_clip);
+}
+
 static firn_result print_object(const firn_abc *archive, int index, firn_error *error)
 {
     const firn_abc_object *object = firn_abc_object_at(archive, index);
@@ -63,6 +76,7 @@ static firn_result print_object(const firn_abc *archive, int index, firn_error *
     if (summary.has_bounds)
         printf("%*sbounds (%g %g %g) to (%g %g %g)\n", indent + 4, "", b[0], b[1], b[2], b[3], b[4],
                b[5]);
+    print_camera(archive, index, indent + 4);
     print_params(archive, object, indent + 4);
     return FIRN_OK;
 }
@@ -80,6 +94,10 @@ firn_result firn_info_abc(const char *path, firn_error *error)
     firn_result result = FIRN_OK;
     for (int i = 0; result == FIRN_OK && i < firn_abc_object_count(archive); i++)
         result = print_object(archive, i, error);
+    char unused[2000];
+    firn_abc_leftover(archive, "", unused, sizeof unused);
+    if (result == FIRN_OK && unused[0] != '\0')
+        printf("  not used by colliders and sources: %s\n", unused);
     firn_abc_close(archive);
     return result;
 }

@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "view.h"
 
+#include "surface_points.h"
+
 #include "firn/cache.h"
 
 #include <stdio.h>
@@ -99,49 +101,14 @@ static firn_result load_snow(firn_view *p, const char *path, firn_error *error)
 
 // --- Things around it ----------------------------------------------------------------------------
 
-// The slope of a leaf's values along one axis, from the neighbor that the leaf has.
-static float slope(const float *leaf, size_t voxel, size_t stride)
-{
-    bool last = voxel / stride % FIRN_LEAF_EDGE == FIRN_LEAF_EDGE - 1;
-    return last ? leaf[voxel] - leaf[voxel - stride] : leaf[voxel + stride] - leaf[voxel];
-}
-
-// The point of the surface that is nearest to a voxel.
-static firn_vec3 surface_point(const firn_level_set *set, size_t leaf, size_t voxel)
-{
-    const float *values = set->values + leaf * FIRN_LEAF_VOXELS;
-    firn_coord origin = set->leaf_origin[leaf];
-    firn_vec3 index = {(float)(origin.x + (int)(voxel / 64)),
-                       (float)(origin.y + (int)(voxel / 8 % 8)),
-                       (float)(origin.z + (int)(voxel % 8))};
-    firn_vec3 normal = {slope(values, voxel, 64), slope(values, voxel, 8), slope(values, voxel, 1)};
-    firn_vec3 away = firn_scale(-values[voxel] / set->map.scale, firn_normalize(normal));
-    return firn_transform_point(set->map, firn_add(index, away));
-}
-
-static size_t near_voxels(const firn_level_set *set, const firn_transform *pose, firn_vec3 *points)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < set->leaf_count * FIRN_LEAF_VOXELS; i++) {
-        if (fabsf(set->values[i]) > 0.9f * set->map.scale)
-            continue;
-        if (points != NULL)
-            points[count] = firn_transform_point(
-                *pose, surface_point(set, i / FIRN_LEAF_VOXELS, i % FIRN_LEAF_VOXELS));
-        count++;
-    }
-    return count;
-}
-
 static firn_result add_surface(firn_view *p, const firn_level_set *set, const firn_transform *pose,
                                firn_error *error)
 {
-    size_t slot = p->scene.cloud_count, count = near_voxels(set, pose, NULL);
-    p->surfaces[slot] = firn_alloc((count + 1) * sizeof(firn_vec3));
+    size_t slot = p->scene.cloud_count, count = 0;
+    FIRN_TRY(firn_surface_points(set, pose, &p->surfaces[slot], &count, error));
     p->widths[slot] = firn_alloc((count + 1) * sizeof(float));
-    if (p->surfaces[slot] == NULL || p->widths[slot] == NULL)
+    if (p->widths[slot] == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot draw a collider");
-    near_voxels(set, pose, p->surfaces[slot]);
     for (size_t i = 0; i < count; i++)
         p->widths[slot][i] = 0.5f * set->map.scale * pose->scale;
     p->clouds[p->scene.cloud_count++] = (firn_picture_cloud){.count = count,

@@ -81,7 +81,19 @@ double firn_clip_rate(const firn_clip *clip, double frame)
     return back ? -clip->def.speed : clip->def.speed;
 }
 
-// The number in a file name that makes the pattern give this name.
+// The frame whose file has a number: arithmetic in the pattern takes one to the other.
+static bool frame_of(const char *pattern, long value, int *frame)
+{
+    int zero = 0, one = 0;
+    if (!firn_path_number(pattern, 0, &zero) || !firn_path_number(pattern, 1000, &one) ||
+        one == zero)
+        return false;
+    double at = ((double)value - zero) * 1000.0 / ((double)one - zero);
+    *frame = (int)floor(at + 0.5);
+    return fabs(at) < 1e9;
+}
+
+// The frame for which the pattern gives this name.
 static bool number_of(const char *pattern, const char *path, int *number)
 {
     char made[FIRN_PATH_SIZE];
@@ -93,11 +105,12 @@ static bool number_of(const char *pattern, const char *path, int *number)
         const char *from = at > path && at[-1] == '-' ? at - 1 : at;
         for (int sign = 0; sign < 2; sign++) {
             long value = strtol(sign == 0 ? at : from, NULL, 10);
-            if (value > INT_MAX || value < INT_MIN)
+            int frame = 0;
+            if (value > INT_MAX || value < INT_MIN || !frame_of(pattern, value, &frame))
                 continue;
-            if (firn_path_of_frame(pattern, (int)value, made, sizeof made, NULL) == FIRN_OK &&
+            if (firn_path_of_frame(pattern, frame, made, sizeof made, NULL) == FIRN_OK &&
                 strcmp(made, path) == 0) {
-                *number = (int)value;
+                *number = frame;
                 return true;
             }
         }

@@ -33,6 +33,8 @@ static const firn_node_rows rows[] = {
     {firn_collider_params, offsetof(settings, def), "shape"},
     {firn_axes_params, INPUT(axes), NULL, "file_", FROM_FILE},
     {firn_clip_params, INPUT(clip), NULL, "time_", FROM_FILE},
+    {firn_layer_params, INPUT(layers), NULL, NULL, "shape==mesh"},
+    {firn_subd_params, INPUT(subd), NULL, "subd_", "shape==mesh"},
     {firn_vdb_mesh_params, INPUT(mesh), "memory_limit thread_count", "mesh_", "shape==mesh"},
     {firn_vdb_shape_params, INPUT(level_set), "velocity", "vdb_", "shape==level_set"},
     {firn_vdb_sequence_params, INPUT(sequence), "first last missing", "sequence_",
@@ -111,7 +113,10 @@ static firn_result check(const void *memory, firn_error *error)
 static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
 {
     const settings *s = memory;
-    (void)param;
+    const char *layer = firn_layer_of(&s->input.layers, param);
+    if (layer != NULL)
+        return s->shape == SHAPE_MESH &&
+               firn_clip_file(&s->input.clip, layer, 0, frame, path, size);
     int extra = s->shape == SHAPE_LEVEL_SET ? s->input.sequence.offset : 0;
     return has_file(s) && firn_clip_file(&s->input.clip, s->input.file, extra, frame, path, size);
 }

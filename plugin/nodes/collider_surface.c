@@ -21,8 +21,11 @@ static firn_result open_mesh(firn_moving_surface *s, const firn_cook *cook, firn
     const firn_surface_input *input = &s->input;
     firn_mesh_reader_def def = {.file = input->file,
                                 .object = input->object,
+                                .layers = &input->layers,
                                 .axes = input->axes,
                                 .clip = input->clip,
+                                .subd_level = input->subd.level,
+                                .voxel_size = input->mesh.voxel_size,
                                 .missing = input->sequence.missing,
                                 .velocity_from = input->velocity_from,
                                 .max_speed = input->max_speed,
@@ -34,6 +37,10 @@ static firn_result open_mesh(firn_moving_surface *s, const firn_cook *cook, firn
     const char *note = firn_mesh_reader_time_note(s->reader);
     if (note[0] != '\0')
         firn_cook_log(cook, FIRN_LEVEL_WARNING, "%s", note);
+    char unused[FIRN_MESSAGE_SIZE / 2];
+    firn_mesh_reader_leftover(s->reader, unused, sizeof unused);
+    if (unused[0] != '\0')
+        firn_cook_log(cook, FIRN_LEVEL_INFO, "not used of '%.300s': %s", input->file, unused);
     return FIRN_OK;
 }
 
@@ -56,6 +63,16 @@ static void find_files(firn_moving_surface *s, const firn_cook *cook, int *first
     *last = (int)ceil(to);
 }
 
+// Called from the thread that reads ahead.
+static bool stamp_of(int frame, firn_vdb_stamp *stamp, void *user)
+{
+    const firn_moving_surface *s = user;
+    char path[FIRN_PATH_SIZE];
+    return firn_path_of_frame(s->input.file, frame + s->input.sequence.offset, path, sizeof path,
+                              NULL) == FIRN_OK &&
+           firn_stamp_of(path, stamp) != NULL;
+}
+
 static firn_result open_sequence(firn_moving_surface *s, const firn_cook *cook, firn_error *error)
 {
     const firn_surface_input *input = &s->input;
@@ -65,6 +82,8 @@ static firn_result open_sequence(firn_moving_surface *s, const firn_cook *cook, 
     def.shape = input->level_set;
     def.shape.velocity = input->velocity_from <= FIRN_VELOCITY_FILE;
     def.shape.grid = input->object[0] != '\0' ? input->object : NULL;
+    def.stamp = stamp_of;
+    def.user = s;
     return firn_vdb_sequence_open(&def, &s->sequence, error);
 }
 

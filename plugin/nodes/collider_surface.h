@@ -16,6 +16,8 @@ typedef struct firn_surface_input {
     bool deforming;
     firn_axes_def axes;
     firn_clip_def clip;
+    firn_subd_def subd;
+    firn_layer_def layers;
     int velocity_from; // firn_velocity_from
     float max_speed;   // m/s
     firn_vdb_mesh_def mesh;

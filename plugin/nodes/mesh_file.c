@@ -1,7 +1,9 @@
 #include "mesh_file.h"
 
+#include "limit_surface.h"
 #include "shape_file.h"
 
+#include "firn/file.h"
 #include "firn/obj.h"
 #include "firn/polygons.h"
 
@@ -10,6 +12,46 @@
 #include <string.h>
 
 static const float POSITION_LIMIT = 1e9f; // units of the file
+
+// clang-format off
+static const firn_param subd_params[] = {
+    {FIRN_PARAM(firn_subd_def, level), FIRN_INT, {-1}, -1, 6, "",
+     "Steps from the cage of an Alembic subdivision surface to its limit surface, each of which "
+     "quarters the faces; -1 takes as many as bring edges down to two voxels, 0 the cage as it is",
+     .label = "Subdivision level", .added = true},
+};
+// clang-format on
+
+// clang-format off
+#define ROW(field) FIRN_PARAM(firn_layer_def, field)
+static const firn_param layer_params[] = {
+    {ROW(layer), FIRN_PATH, {0}, 0, 0, "",
+     "An Alembic archive whose objects and properties stand over those of the file: an animation "
+     "over a model", .added = true},
+    {ROW(layer_2), FIRN_PATH, {0}, 0, 0, "", "Another one, over both", .label = "Layer 2",
+     .added = true},
+};
+#undef ROW
+// clang-format on
+
+firn_param_table firn_layer_params(void)
+{
+    firn_param_table table = {layer_params, FIRN_COUNT(layer_params)};
+    return table;
+}
+
+const char *firn_layer_of(const firn_layer_def *layers, const firn_param *param)
+{
+    if (strcmp(param->name, "layer") == 0)
+        return layers->layer;
+    return strcmp(param->name, "layer_2") == 0 ? layers->layer_2 : NULL;
+}
+
+firn_param_table firn_subd_params(void)
+{
+    firn_param_table table = {subd_params, FIRN_COUNT(subd_params)};
+    return table;
+}
 
 void firn_mesh_free(firn_mesh *mesh)
 {
@@ -62,20 +104,20 @@ firn_result firn_mesh_mix(const firn_mesh *a, const firn_mesh *b, double share, 
     return FIRN_OK;
 }
 
-// Faces of one or two corners have no area; whoever made them did not mean a surface.
-static void skip_degenerate(firn_mesh *mesh)
+// Leaves out faces of one or two corners, which have no area, and those that are marked.
+static void skip_faces(firn_mesh *mesh, const bool *marked)
 {
     size_t faces = 0, corners = 0, at = 0;
     for (size_t f = 0; f < mesh->face_count; f++) {
         int32_t size = mesh->face_size[f];
-        if (size >= 3) {
+        if (size >= 3 && (marked == NULL || !marked[f])) {
             memmove(mesh->corner + corners, mesh->corner + at, (size_t)size * sizeof *mesh->corner);
             mesh->face_size[faces++] = size;
             corners += (size_t)size;
         }
         at += (size_t)size;
     }
-    mesh->skipped = mesh->face_count - faces;
+    mesh->skipped += marked == NULL ? mesh->face_count - faces : 0;
     mesh->face_count = faces;
     mesh->corner_count = corners;
 }
@@ -157,9 +199,28 @@ static void add_times(firn_mesh_file *file, const firn_abc_object *object)
 
 // When the meshes that a pattern selects move, or the transforms above them: an animated camera in
 // the same archive is none of their business.
+static firn_result open_layers(firn_mesh_file *file, firn_error *error)
+{
+    const char *given[2] = {file->layers.layer, file->layers.layer_2};
+    char names[2][FIRN_PATH_SIZE];
+    const char *paths[3] = {file->path};
+    int count = 1;
+    for (int i = 0; i < 2; i++) {
+        if (given[i][0] == '\0')
+            continue;
+        FIRN_TRY(firn_path_of_frame(given[i], file->number, names[i], sizeof names[i], error));
+        if (!firn_path_ends_with(names[i], ".abc"))
+            return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                             "the layer '%.300s' is no Alembic archive", names[i]);
+        paths[count++] = names[i];
+    }
+    return count > 1 ? firn_abc_open_layers(paths, count, &file->archive, error)
+                     : firn_abc_open(file->path, &file->archive, error);
+}
+
 static firn_result open_abc(firn_mesh_file *file, const char *object, firn_error *error)
 {
-    FIRN_TRY(firn_abc_open(file->path, &file->archive, error));
+    FIRN_TRY(open_layers(file, error));
     char text[8];
     for (int i = 0; i < firn_abc_object_count(file->archive); i++) {
         const firn_abc_object *info = firn_abc_object_at(file->archive, i);
@@ -178,11 +239,31 @@ static firn_result open_abc(firn_mesh_file *file, const char *object, firn_error
     return FIRN_OK;
 }
 
+// A cage that is taken as it is has no faces where its surface has holes.
+static firn_result skip_holes(const firn_abc_mesh *read, firn_mesh *mesh, firn_error *error)
+{
+    bool *marked = firn_alloc_zero(mesh->face_count + 1);
+    if (marked == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read a mesh");
+    for (size_t i = 0; i < read->cage_count; i++)
+        for (size_t k = 0; k < read->cages[i].hole_count; k++)
+            marked[read->cages[i].first_face + (size_t)read->cages[i].hole[k]] = true;
+    skip_faces(mesh, marked);
+    firn_free(marked);
+    return FIRN_OK;
+}
+
 static firn_result read_abc(firn_mesh_file *file, const char *object, double time, firn_mesh *mesh,
                             firn_error *error)
 {
     firn_abc_mesh read = {0};
     FIRN_TRY(firn_abc_read_world_mesh(file->archive, object, time, &read, error));
+    if (read.cage_count > 0 && file->subd.level != 0) {
+        firn_result result =
+            firn_limit_surfaces_apply(&file->limits, &file->subd, &read, file->path, mesh, error);
+        firn_abc_mesh_free(&read);
+        return result;
+    }
     *mesh = (firn_mesh){.vertex_count = read.vertex_count,
                         .position = read.position,
                         .velocity = read.velocity,
@@ -191,7 +272,11 @@ static firn_result read_abc(firn_mesh_file *file, const char *object, double tim
                         .face_size = read.face_size,
                         .corner_count = read.corner_count,
                         .corner = read.corner};
-    return FIRN_OK;
+    read.position = read.velocity = NULL;
+    read.face_size = read.corner = NULL;
+    firn_result result = read.cage_count > 0 ? skip_holes(&read, mesh, error) : FIRN_OK;
+    firn_abc_mesh_free(&read);
+    return result;
 }
 
 static const struct {
@@ -215,10 +300,40 @@ static int format_of(const char *path)
     return -1;
 }
 
-void firn_mesh_file_close(firn_mesh_file *file)
+// What was refined stays, for the next of numbered files.
+static void forget(firn_mesh_file *file)
 {
     firn_abc_close(file->archive);
-    memset(file, 0, sizeof *file);
+    file->archive = NULL;
+    file->path[0] = '\0';
+    file->ranged = false;
+}
+
+void firn_mesh_file_close(firn_mesh_file *file)
+{
+    forget(file);
+    firn_limit_surfaces_destroy(file->limits);
+    file->limits = NULL;
+}
+
+static const char *advice_for(const char *path)
+{
+    static const struct {
+        const char *ending, *advice;
+    } others[] = {
+        {".fbx", ": export the FBX as Alembic, which has the motion of its points"},
+        {".usd", ": export the USD as Alembic"},
+        {".usda", ": export the USD as Alembic"},
+        {".usdc", ": export the USD as Alembic"},
+        {".glb", ": export the glTF as Alembic or PLY"},
+        {".gltf", ": export the glTF as Alembic or PLY"},
+        {".vdb", ": set the shape or region to level_set"},
+        {".bgeo", ": it holds points here; export the mesh as Alembic or OBJ"},
+    };
+    for (size_t i = 0; i < FIRN_COUNT(others); i++)
+        if (firn_path_ends_with(path, others[i].ending))
+            return others[i].advice;
+    return "";
 }
 
 firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, const char *object,
@@ -226,21 +341,29 @@ firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, const ch
 {
     if (strcmp(file->path, path) == 0)
         return FIRN_OK;
-    firn_mesh_file_close(file);
+    forget(file);
     int format = format_of(path);
     if (format < 0)
         return firn_fail(
             error, FIRN_ERR_UNSUPPORTED,
             "'%.300s' is no mesh that can be read; meshes are .obj, .ply, .stl or .abc "
             "files%s",
-            path, firn_path_ends_with(path, ".fbx") ? ": export the FBX as Alembic" : "");
+            path, advice_for(path));
     if ((size_t)snprintf(file->path, sizeof file->path, "%s", path) >= sizeof file->path)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name '%.100s...' is too long", path);
     firn_result result =
         formats[format].open != NULL ? formats[format].open(file, object, error) : FIRN_OK;
     if (result != FIRN_OK)
-        firn_mesh_file_close(file);
+        forget(file);
     return result;
+}
+
+void firn_mesh_file_leftover(const firn_mesh_file *file, const char *object, char *text,
+                             size_t size)
+{
+    text[0] = '\0';
+    if (file->archive != NULL)
+        firn_abc_leftover(file->archive, object, text, size);
 }
 
 static firn_result check_positions(const firn_mesh *mesh, const char *path, firn_error *error)
@@ -266,7 +389,7 @@ firn_result firn_mesh_file_read(firn_mesh_file *file, const char *object, double
     *mesh = (firn_mesh){0};
     firn_result result = formats[format_of(file->path)].read(file, object, time, mesh, error);
     if (result == FIRN_OK) {
-        skip_degenerate(mesh);
+        skip_faces(mesh, NULL);
         result = check_positions(mesh, file->path, error);
     }
     if (result != FIRN_OK)

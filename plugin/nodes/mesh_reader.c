@@ -1,7 +1,5 @@
 #include "mesh_reader.h"
 
-#include "mesh_file.h"
-
 #include "firn/file.h"
 #include "firn/vdb_sequence.h"
 
@@ -72,8 +70,12 @@ firn_result firn_mesh_reader_create(const firn_mesh_reader_def *def, firn_mesh_r
     snprintf(r->object, sizeof r->object, "%s", def->object);
     r->def.file = r->file;
     r->def.object = r->object;
+    if (def->layers != NULL)
+        r->open.layers = *def->layers;
     r->numbered = firn_path_has_frame(r->file);
     r->clip = firn_clip_make(&def->clip, r->numbered, def->start_frame, def->fps);
+    r->open.subd = (firn_subd_def){def->subd_level,
+                                   2.0f * def->voxel_size / firn_axes_transform(&def->axes).scale};
     firn_result result =
         r->numbered ? FIRN_OK : firn_mesh_file_open(&r->open, r->file, r->object, error);
     if (result != FIRN_OK) {
@@ -102,6 +104,11 @@ bool firn_mesh_reader_moves(const firn_mesh_reader *reader)
 
 const char *firn_mesh_reader_time_note(const firn_mesh_reader *reader) { return reader->time_note; }
 
+void firn_mesh_reader_leftover(const firn_mesh_reader *reader, char *text, size_t size)
+{
+    firn_mesh_file_leftover(&reader->open, reader->object, text, size);
+}
+
 firn_mesh_note firn_mesh_reader_note(const firn_mesh_reader *reader, const char **sentence)
 {
     *sentence = reader->sentence;
@@ -123,6 +130,7 @@ static firn_result read_number(firn_mesh_reader *r, int number, firn_mesh *mesh,
 {
     char path[FIRN_PATH_SIZE];
     FIRN_TRY(firn_path_of_frame(r->file, number, path, sizeof path, error));
+    r->open.number = number;
     FIRN_TRY(firn_mesh_file_open(&r->open, path, r->object, error));
     return firn_mesh_file_read(&r->open, r->object, (double)number / r->def.fps, mesh, error);
 }
@@ -171,7 +179,13 @@ static firn_result read_or_bridge(firn_mesh_reader *r, int number, firn_mesh *me
     bool gap = result == FIRN_ERR_NOT_FOUND || result == FIRN_ERR_FORMAT;
     if (gap && r->def.missing != FIRN_VDB_MISSING_ERROR)
         return bridge(r, number, mesh, error);
-    return result;
+    if (!gap || error == NULL)
+        return result;
+    firn_error cause = *error;
+    return firn_fail(error, result,
+                     "%.700s; it is number %d of '%.200s': make it again, or set sequence_missing "
+                     "to hold or interpolate",
+                     cause.message, number, r->file);
 }
 
 static firn_result read_numbered(firn_mesh_reader *r, double at, firn_mesh *mesh, firn_error *error)
@@ -206,9 +220,11 @@ static firn_result read_frame(firn_mesh_reader *r, int frame, firn_mesh *mesh, f
     else
         FIRN_TRY(firn_mesh_file_read(&r->open, r->object, at / r->def.fps, mesh, error));
     float rate = (float)firn_clip_rate(&r->clip, frame);
-    firn_axes_convert(&r->def.axes, mesh->position, mesh->vertex_count);
+    const char *recorded = r->open.archive != NULL ? firn_abc_metadata(r->open.archive) : "";
+    firn_axes_def axes = firn_axes_recorded(&r->def.axes, recorded);
+    firn_axes_convert(&axes, mesh->position, mesh->vertex_count);
     if (mesh->velocity != NULL)
-        firn_axes_convert(&r->def.axes, mesh->velocity, mesh->vertex_count);
+        firn_axes_convert(&axes, mesh->velocity, mesh->vertex_count);
     for (size_t i = 0; i < mesh->vertex_count && mesh->velocity != NULL && rate != 1.0f; i++)
         mesh->velocity[i] = firn_scale(rate, mesh->velocity[i]);
     return FIRN_OK;

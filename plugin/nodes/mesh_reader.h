@@ -9,6 +9,7 @@
 #define FIRN_MESH_READER_H
 
 #include "clip.h"
+#include "mesh_file.h"
 #include "placement.h"
 
 #include "firn/vdb_surface.h"
@@ -23,10 +24,13 @@ typedef enum firn_velocity_from {
 } firn_velocity_from;
 
 typedef struct firn_mesh_reader_def {
-    const char *file;   // copied
-    const char *object; // copied
+    const char *file;             // copied
+    const char *object;           // copied
+    const firn_layer_def *layers; // copied; NULL: none
     firn_axes_def axes;
     firn_clip_def clip;
+    int subd_level;    // as firn_subd_def
+    float voxel_size;  // m, of the level sets to make
     int missing;       // firn_vdb_missing
     int velocity_from; // firn_velocity_from
     float max_speed;   // m/s
@@ -43,6 +47,9 @@ bool firn_mesh_reader_moves(const firn_mesh_reader *reader);
 
 /// A warning about times that do not meet those of the shot, or "".
 const char *firn_mesh_reader_time_note(const firn_mesh_reader *reader);
+
+/// What the archive holds beside what is read, or "".
+void firn_mesh_reader_leftover(const firn_mesh_reader *reader, char *text, size_t size);
 
 /// The mesh of a frame as a level set, with velocities when they are known.
 firn_result firn_mesh_reader_shape(firn_mesh_reader *reader, int frame,

@@ -1,21 +1,27 @@
 #include "placement.h"
 
+#include "firn/abc.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { UP_Y, UP_Z };
+enum { UP_Y, UP_Z, UP_AUTO };
+enum { UNIT_M = 0, UNIT_AUTO = 8 };
 
-static const float meters[] = {1.0f, 0.01f, 0.001f, 0.1f, 1000.0f, 0.0254f, 0.3048f, 0.9144f};
+// The last stands for "auto" where nothing is recorded.
+static const float meters[] = {1.0f, 0.01f, 0.001f, 0.1f, 1000.0f, 0.0254f, 0.3048f, 0.9144f, 1.0f};
 
 // clang-format off
 #define ROW(field) FIRN_PARAM(firn_axes_def, field)
 static const firn_param axes_params[] = {
-    {ROW(unit), FIRN_CHOICE, {0}, 0, 7, "",
-     "The unit of lengths in the file: Maya writes centimeters, Blender and Houdini meters",
-     "m|cm|mm|dm|km|inch|foot|yard"},
-    {ROW(up), FIRN_CHOICE, {UP_Y}, 0, 1, "",
-     "The axis that points up in the file: Z of Blender becomes our Y", "y|z", .label = "Up axis"},
+    {ROW(unit), FIRN_CHOICE, {UNIT_AUTO}, 0, 8, "",
+     "The unit of lengths in the file: Maya writes centimeters, Blender and Houdini meters; auto "
+     "takes what an archive has recorded, else meters", "m|cm|mm|dm|km|inch|foot|yard|auto"},
+    {ROW(up), FIRN_CHOICE, {UP_AUTO}, 0, 2, "",
+     "The axis that points up in the file: Z of Blender becomes our Y; auto takes what an archive "
+     "has recorded, else Y", "y|z|auto", .label = "Up axis"},
 };
 #undef ROW
 
@@ -42,7 +48,76 @@ firn_param_table firn_place_params(void)
     return table;
 }
 
-bool firn_axes_are_ours(const firn_axes_def *axes) { return axes->unit == 0 && axes->up == UP_Y; }
+bool firn_axes_are_ours(const firn_axes_def *axes)
+{
+    return meters[axes->unit] == 1.0f && axes->up != UP_Z;
+}
+
+// --- What archives record ------------------------------------------------------------------------
+
+// Compares without regard to case.
+static bool is_word(const char *text, const char *word)
+{
+    for (; *text != '\0' && *word != '\0'; text++, word++)
+        if ((*text >= 'A' && *text <= 'Z' ? *text - 'A' + 'a' : *text) != *word)
+            return false;
+    return *text == *word;
+}
+
+static bool find_value(const char *metadata, const char *const *keys, char *value, size_t size)
+{
+    for (; *keys != NULL; keys++)
+        if (firn_abc_metadata_value(metadata, *keys, value, size) && value[0] != '\0')
+            return true;
+    return false;
+}
+
+static int unit_of(const char *value)
+{
+    static const struct {
+        const char *word;
+        int unit;
+    } words[] = {
+        {"m", 0},      {"meter", 0},      {"meters", 0},      {"metre", 0},      {"metres", 0},
+        {"cm", 1},     {"centimeter", 1}, {"centimeters", 1}, {"centimetre", 1}, {"centimetres", 1},
+        {"mm", 2},     {"millimeter", 2}, {"millimeters", 2}, {"dm", 3},         {"decimeters", 3},
+        {"km", 4},     {"kilometer", 4},  {"kilometers", 4},  {"in", 5},         {"inch", 5},
+        {"inches", 5}, {"ft", 6},         {"foot", 6},        {"feet", 6},       {"yd", 7},
+        {"yard", 7},   {"yards", 7},
+    };
+    for (size_t i = 0; i < FIRN_COUNT(words); i++)
+        if (is_word(value, words[i].word))
+            return words[i].unit;
+    return UNIT_AUTO;
+}
+
+// A number of meters, if it is that of a unit.
+static int unit_of_meters(const char *value)
+{
+    char *end = NULL;
+    double length = strtod(value, &end);
+    for (int i = 0; i < UNIT_AUTO && end != value && *end == '\0'; i++)
+        if (fabs(length - (double)meters[i]) < 1e-5 * length)
+            return i;
+    return UNIT_AUTO;
+}
+
+firn_axes_def firn_axes_recorded(const firn_axes_def *axes, const char *metadata)
+{
+    static const char *const units[] = {"units",       "unit",         "linearUnits", "linearUnit",
+                                        "linear_unit", "linear_units", NULL};
+    static const char *const lengths[] = {"metersPerUnit", "meters_per_unit", NULL};
+    static const char *const ups[] = {"upAxis", "up_axis", "UpAxis", NULL};
+    firn_axes_def found = *axes;
+    char value[64];
+    if (found.unit == UNIT_AUTO && find_value(metadata, units, value, sizeof value))
+        found.unit = unit_of(value);
+    if (found.unit == UNIT_AUTO && find_value(metadata, lengths, value, sizeof value))
+        found.unit = unit_of_meters(value);
+    if (found.up == UP_AUTO && find_value(metadata, ups, value, sizeof value))
+        found.up = is_word(value, "z") || is_word(value, "+z") ? UP_Z : UP_Y;
+    return found;
+}
 
 firn_transform firn_axes_transform(const firn_axes_def *axes)
 {
@@ -208,6 +283,7 @@ firn_result firn_surface_place(firn_placed_surface *placed, const firn_level_set
 // --- Points --------------------------------------------------------------------------------------
 
 static const float FARTHEST = 1e6f; // m, like the limits of every translation
+static const float FASTEST = 1e4f;  // m/s, like the limit of a source's velocity
 
 static firn_result check_point(size_t i, firn_vec3 p, firn_vec3 v, const char *path,
                                firn_error *error)
@@ -217,9 +293,11 @@ static firn_result check_point(size_t i, firn_vec3 p, firn_vec3 v, const char *p
                          "point %zu of '%.300s' is at (%g, %g, %g) m; nothing farther than %g m "
                          "from the origin is taken",
                          i, path, (double)p.x, (double)p.y, (double)p.z, (double)FARTHEST);
-    if (!firn_vec_is_finite(v))
+    if (!(firn_length(v) <= FASTEST))
         return firn_fail(error, FIRN_ERR_FORMAT,
-                         "the velocity of point %zu of '%.300s' is not finite", i, path);
+                         "point %zu of '%.300s' moves at (%g, %g, %g) m/s; nothing faster than %g "
+                         "m/s is taken",
+                         i, path, (double)v.x, (double)v.y, (double)v.z, (double)FASTEST);
     return FIRN_OK;
 }
 
@@ -246,7 +324,7 @@ firn_result firn_points_place(size_t count, float *position, float *velocity,
 
 // --- Sizes ---------------------------------------------------------------------------------------
 
-firn_vec3 firn_surface_extent(const firn_level_set *level_set)
+void firn_surface_bounds(const firn_level_set *level_set, firn_vec3 *lower, firn_vec3 *upper)
 {
     firn_vec3 low = {1e30f, 1e30f, 1e30f}, high = {-1e30f, -1e30f, -1e30f};
     for (size_t i = 0; i < level_set->leaf_count; i++)
@@ -259,6 +337,14 @@ firn_vec3 firn_surface_extent(const firn_level_set *level_set)
             low = firn_vec(fminf(low.x, p.x), fminf(low.y, p.y), fminf(low.z, p.z));
             high = firn_vec(fmaxf(high.x, p.x), fmaxf(high.y, p.y), fmaxf(high.z, p.z));
         }
+    *lower = low;
+    *upper = high;
+}
+
+firn_vec3 firn_surface_extent(const firn_level_set *level_set)
+{
+    firn_vec3 low, high;
+    firn_surface_bounds(level_set, &low, &high);
     return level_set->leaf_count > 0 ? firn_sub(high, low) : firn_vec(0.0f, 0.0f, 0.0f);
 }
 
@@ -268,7 +354,7 @@ bool firn_size_is_odd(const char *what, firn_vec3 extent, const firn_axes_def *a
     float largest = fmaxf(extent.x, fmaxf(extent.y, extent.z));
     bool huge = largest > 100.0f, tiny = largest > 0.0f && largest < 0.01f;
     text[0] = '\0';
-    if ((!huge && !tiny) || axes->unit != 0)
+    if ((!huge && !tiny) || (axes->unit != UNIT_M && axes->unit != UNIT_AUTO))
         return false;
     snprintf(text, size, "%.300s is %.3g x %.3g x %.3g m large: %s; if so, set file_unit to %s",
              what, (double)extent.x, (double)extent.y, (double)extent.z,

@@ -21,6 +21,9 @@ void firn_axes_convert(const firn_axes_def *axes, firn_vec3 *vectors, size_t cou
 
 bool firn_axes_are_ours(const firn_axes_def *axes);
 
+/// With what the metadata of an archive says, where that is wanted: units, metersPerUnit, upAxis.
+firn_axes_def firn_axes_recorded(const firn_axes_def *axes, const char *metadata);
+
 /// A pose as artists set it.
 typedef struct firn_place_def {
     firn_vec3 translation; // m
@@ -66,6 +69,9 @@ void firn_surface_release(firn_placed_surface *placed);
 firn_result firn_points_place(size_t count, float *position, float *velocity,
                               const firn_axes_def *axes, const firn_place_def *place,
                               const char *path, firn_error *error);
+
+/// The box around the leaves of a level set in the world (m); lower is above upper without any.
+void firn_surface_bounds(const firn_level_set *level_set, firn_vec3 *lower, firn_vec3 *upper);
 
 /// The size of the box around a level set in the world, leaf by leaf (m).
 firn_vec3 firn_surface_extent(const firn_level_set *level_set);

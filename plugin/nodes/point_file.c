@@ -1,8 +1,11 @@
+#define _POSIX_C_SOURCE 200809L
 #include "point_file.h"
 
 #include "shape_file.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static firn_result claim_columns(firn_point_file *file, size_t count, firn_error *error)
 {
@@ -20,6 +23,7 @@ static void add_column(firn_point_file *file, firn_attribute column)
 
 static firn_result read_bgeo(firn_point_file *file, const char *path, firn_error *error)
 {
+    FIRN_TRY(firn_stamp_check(path, error));
     FIRN_TRY(firn_bgeo_read(path, NULL, &file->bgeo, error));
     file->points = *firn_bgeo_points(file->bgeo);
     return FIRN_OK;
@@ -57,10 +61,37 @@ static int find_points(const firn_abc *archive, const char *pattern)
     return -1;
 }
 
+static void close_archive(firn_point_file *file)
+{
+    firn_abc_close(file->abc);
+    file->abc = NULL;
+    file->abc_path[0] = '\0';
+}
+
+// Opens an archive unless it is open and still the same.
+static firn_result open_archive(firn_point_file *file, const char *path, firn_error *error)
+{
+    struct stat status;
+    int64_t changed[2] = {0, 0};
+    if (stat(path, &status) == 0) {
+        changed[0] = status.st_mtim.tv_sec;
+        changed[1] = status.st_mtim.tv_nsec;
+    }
+    if (file->abc != NULL && strcmp(file->abc_path, path) == 0 &&
+        memcmp(changed, file->abc_changed, sizeof changed) == 0)
+        return FIRN_OK;
+    close_archive(file);
+    FIRN_TRY(firn_stamp_check(path, error));
+    FIRN_TRY(firn_abc_open(path, &file->abc, error));
+    snprintf(file->abc_path, sizeof file->abc_path, "%s", path);
+    memcpy(file->abc_changed, changed, sizeof changed);
+    return FIRN_OK;
+}
+
 static firn_result read_abc(firn_point_file *file, const char *path, const char *pattern,
                             double time, firn_error *error)
 {
-    FIRN_TRY(firn_abc_open(path, &file->abc, error));
+    FIRN_TRY(open_archive(file, path, error));
     int object = find_points(file->abc, pattern);
     if (object < 0)
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "'%s' has no particles%s%s", path,
@@ -100,6 +131,26 @@ static firn_result read_abc(firn_point_file *file, const char *path, const char 
     return FIRN_OK;
 }
 
+static firn_result read_ply(firn_point_file *file, const char *path, firn_error *error)
+{
+    firn_polygons *read = &file->cloud_of_ply;
+    FIRN_TRY(firn_ply_read(path, read, error));
+    FIRN_TRY(claim_columns(file, 2, error));
+    file->points.count = read->position_count;
+    add_column(file, (firn_attribute){.name = "P",
+                                      .storage = FIRN_STORAGE_FLOAT32,
+                                      .type_info = FIRN_TYPE_POINT,
+                                      .tuple_size = 3,
+                                      .data = read->positions});
+    if (read->velocities != NULL)
+        add_column(file, (firn_attribute){.name = "v",
+                                          .storage = FIRN_STORAGE_FLOAT32,
+                                          .type_info = FIRN_TYPE_VECTOR,
+                                          .tuple_size = 3,
+                                          .data = read->velocities});
+    return FIRN_OK;
+}
+
 static firn_result read_vdb(firn_point_file *file, const char *path, const char *grid,
                             firn_error *error)
 {
@@ -115,8 +166,9 @@ static firn_result read_vdb(firn_point_file *file, const char *path, const char 
     firn_vdb_reader_def settings = firn_vdb_reader_def_default();
     firn_vdb_reader *reader = NULL;
     FIRN_TRY(firn_vdb_reader_create(&settings, &reader, error));
-    firn_result result = firn_vdb_read_points(reader, path, NULL, grid[0] != '\0' ? grid : NULL,
-                                              &file->cloud, error);
+    firn_vdb_stamp room;
+    firn_result result = firn_vdb_read_points(reader, path, firn_stamp_of(path, &room),
+                                              grid[0] != '\0' ? grid : NULL, &file->cloud, error);
     firn_vdb_reader_destroy(reader);
     FIRN_TRY(result);
     firn_vdb_points read = firn_vdb_cloud_read(file->cloud);
@@ -137,24 +189,43 @@ static firn_result read_vdb(firn_point_file *file, const char *path, const char 
     return FIRN_OK;
 }
 
+// All but an open archive.
+static void give_up(firn_point_file *file)
+{
+    firn_bgeo_destroy(file->bgeo);
+    firn_abc_points_free(&file->abc_points);
+    firn_vdb_cloud_destroy(file->cloud);
+    firn_polygons_free(&file->cloud_of_ply);
+    firn_free(file->radius);
+    firn_free(file->columns);
+    file->bgeo = NULL;
+    file->cloud = NULL;
+    file->radius = NULL;
+    file->columns = NULL;
+    file->points = (firn_points){0};
+}
+
 firn_result firn_point_file_read(firn_point_file *file, const char *path, const char *object,
                                  double time, firn_error *error)
 {
-    memset(file, 0, sizeof *file);
+    give_up(file);
     if (firn_path_ends_with(path, ".abc"))
         return read_abc(file, path, object, time, error);
+    close_archive(file);
     if (firn_path_ends_with(path, ".vdb"))
         return read_vdb(file, path, object, error);
+    if (firn_path_ends_with(path, ".ply"))
+        return read_ply(file, path, error);
     return read_bgeo(file, path, error);
 }
 
 void firn_point_file_close(firn_point_file *file)
 {
-    firn_bgeo_destroy(file->bgeo);
-    firn_abc_points_free(&file->abc_points);
-    firn_abc_close(file->abc);
-    firn_vdb_cloud_destroy(file->cloud);
-    firn_free(file->radius);
-    firn_free(file->columns);
-    memset(file, 0, sizeof *file);
+    give_up(file);
+    close_archive(file);
+}
+
+firn_axes_def firn_point_file_axes(const firn_point_file *file, const firn_axes_def *axes)
+{
+    return firn_axes_recorded(axes, file->abc != NULL ? firn_abc_metadata(file->abc) : "");
 }

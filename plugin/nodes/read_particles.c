@@ -33,7 +33,7 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
-     "A particle cache: numbered .bgeo or .vdb files, or an Alembic archive"},
+     "A particle cache: numbered .bgeo, .vdb or .ply files, or an Alembic archive"},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
      "A pattern of Alembic paths, or the name of a VDB grid; empty takes the first"},
     {FIRN_PARAM(settings, cell_size), FIRN_FLOAT, {0}, 0, 1, "m",
@@ -56,16 +56,22 @@ static bool file_of(const void *memory, const firn_param *param, int frame, char
     return firn_clip_file(&s->clip, s->file, 0, frame, path, size);
 }
 
-static void release(void *memory)
+// What was placed; the file stays open for the next frame.
+static void forget(state *own)
 {
-    state *own = memory;
-    firn_point_file_close(&own->file);
     firn_free(own->columns);
     firn_free(own->position);
     firn_free(own->velocity);
     firn_free(own->radius);
     own->columns = NULL;
     own->position = own->velocity = own->radius = NULL;
+}
+
+static void release(void *memory)
+{
+    state *own = memory;
+    forget(own);
+    firn_point_file_close(&own->file);
 }
 
 // The frame of the file that the cooked frame shows, and its name.
@@ -91,8 +97,9 @@ static firn_result place(const firn_cook *cook, const char *path, firn_error *er
     const settings *s = cook->settings;
     state *own = cook->state;
     firn_points *points = &own->data.points;
+    const firn_axes_def axes = firn_point_file_axes(&own->file, &s->axes);
     bool still =
-        firn_axes_are_ours(&s->axes) && firn_transform_is_identity(firn_place_transform(&s->place));
+        firn_axes_are_ours(&axes) && firn_transform_is_identity(firn_place_transform(&s->place));
     if (still || points->count == 0)
         return FIRN_OK;
     FIRN_TRY(firn_points_floats(points, "P", 3, &own->position, error));
@@ -100,9 +107,9 @@ static firn_result place(const firn_cook *cook, const char *path, firn_error *er
     FIRN_TRY(firn_points_floats(points, "pscale", 1, &own->radius, error));
     if (own->position == NULL)
         return firn_fail(error, FIRN_ERR_FORMAT, "'%.300s' has no positions", path);
-    FIRN_TRY(firn_points_place(points->count, own->position, own->velocity, &s->axes, &s->place,
-                               path, error));
-    float factor = s->place.scale * firn_axes_transform(&s->axes).scale;
+    FIRN_TRY(firn_points_place(points->count, own->position, own->velocity, &axes, &s->place, path,
+                               error));
+    float factor = s->place.scale * firn_axes_transform(&axes).scale;
     for (size_t i = 0; i < points->count && own->radius != NULL; i++)
         own->radius[i] *= factor;
     own->columns = firn_alloc((points->attribute_count + 1) * sizeof *own->columns);
@@ -128,7 +135,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
-    release(own);
+    forget(own);
     char path[FIRN_PATH_SIZE];
     double frame;
     FIRN_TRY(find_file(cook, &frame, path, error));

@@ -2,6 +2,7 @@
 
 #include "clip.h"
 #include "placement.h"
+#include "shape_file.h"
 #include "volume_place.h"
 
 #include "firn/vdb.h"
@@ -123,10 +124,12 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     firn_vdb_reader_def def = firn_vdb_reader_def_default();
     firn_vdb_reader *reader = NULL;
     FIRN_TRY(firn_vdb_reader_create(&def, &reader, error));
+    firn_vdb_stamp room;
+    const firn_vdb_stamp *stamp = firn_stamp_of(path, &room);
     firn_result result = firn_vdb_read_volume(
-        reader, path, NULL, s->grid[0] != '\0' ? s->grid : NULL, &own->volume, error);
+        reader, path, stamp, s->grid[0] != '\0' ? s->grid : NULL, &own->volume, error);
     if (result == FIRN_OK && s->surface)
-        result = firn_vdb_read_shape(reader, path, NULL, &s->shape, &own->shape, error);
+        result = firn_vdb_read_shape(reader, path, stamp, &s->shape, &own->shape, error);
     firn_vdb_reader_destroy(reader);
     FIRN_TRY(result);
     own->view = firn_vdb_volume_read(own->volume);

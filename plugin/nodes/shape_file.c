@@ -1,6 +1,29 @@
 #include "shape_file.h"
 
+#include "firn/node.h"
+
 #include <string.h>
+
+const firn_vdb_stamp *firn_stamp_of(const char *path, firn_vdb_stamp *room)
+{
+    return firn_file_noted(path, &room->size, &room->checksum) ? room : NULL;
+}
+
+firn_result firn_stamp_check(const char *path, firn_error *error)
+{
+    firn_vdb_stamp noted, found;
+    if (firn_stamp_of(path, &noted) == NULL)
+        return FIRN_OK;
+    FIRN_TRY(firn_vdb_stamp_file(path, &found, error));
+    if (found.size == noted.size && found.checksum == noted.checksum)
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_FORMAT,
+                     "'%.300s' is not as Firn wrote it: %llu bytes with checksum %016llx expected, "
+                     "%llu bytes with checksum %016llx found; cook it again, or move it away from "
+                     "the manifest.json beside it if it was changed on purpose",
+                     path, (unsigned long long)noted.size, (unsigned long long)noted.checksum,
+                     (unsigned long long)found.size, (unsigned long long)found.checksum);
+}
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
@@ -24,7 +47,9 @@ firn_result firn_shape_from_vdb_file(const char *path, const char *grid,
     FIRN_TRY(firn_vdb_reader_create(&settings, &reader, error));
     firn_vdb_shape_def wanted = *def;
     wanted.grid = grid[0] != '\0' ? grid : NULL;
-    firn_result result = firn_vdb_read_shape(reader, path, NULL, &wanted, shape, error);
+    firn_vdb_stamp room;
+    const firn_vdb_stamp *stamp = firn_stamp_of(path, &room);
+    firn_result result = firn_vdb_read_shape(reader, path, stamp, &wanted, shape, error);
     firn_vdb_reader_destroy(reader);
     return result;
 }

@@ -9,6 +9,12 @@ firn_result firn_shape_from_vdb_file(const char *path, const char *grid,
                                      const firn_vdb_shape_def *def, firn_vdb_shape **shape,
                                      firn_error *error);
 
+/// The stamp of a file that Firn wrote into a cache; NULL: it is another's. *room is for it.
+const firn_vdb_stamp *firn_stamp_of(const char *path, firn_vdb_stamp *room);
+
+/// Refuses a file of a cache that is not as it was written; any other passes.
+firn_result firn_stamp_check(const char *path, firn_error *error);
+
 /// True when the name ends so, such as ".abc"; case does not count.
 bool firn_path_ends_with(const char *path, const char *ending);
 

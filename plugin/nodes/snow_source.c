@@ -4,6 +4,7 @@
 #include "point_file.h"
 #include "shape_file.h"
 #include "source_channels.h"
+#include "source_flow.h"
 
 #include "firn/source.h"
 
@@ -18,6 +19,8 @@ typedef struct settings {
     firn_axes_def axes;
     firn_place_def place;
     firn_clip_def clip;
+    firn_subd_def subd;
+    firn_layer_def layers;
     char channels[FIRN_TEXT_SIZE];
     firn_source_def def;
     firn_vdb_mesh_def mesh;
@@ -32,17 +35,22 @@ typedef struct state {
     bool made; // but for what has keys
     firn_vdb_shape *shape;
     firn_placed_surface placed;
+    firn_source_flow flow;
     float *position;
     firn_source_channels channels;
 } state;
 
 #define FROM_FILE "region==mesh|level_set|points"
 
+static const float FASTEST = 300.0f; // m/s, of a mesh; beyond it jumps
+
 static const firn_node_rows rows[] = {
     {firn_source_params, offsetof(settings, def), "region"},
     {firn_axes_params, offsetof(settings, axes), NULL, "file_", FROM_FILE},
     {firn_place_params, offsetof(settings, place), NULL, NULL, FROM_FILE},
     {firn_clip_params, offsetof(settings, clip), "speed fps outside", "time_", FROM_FILE},
+    {firn_layer_params, offsetof(settings, layers), NULL, NULL, "region==mesh"},
+    {firn_subd_params, offsetof(settings, subd), NULL, "subd_", "region==mesh"},
     {firn_vdb_mesh_params, offsetof(settings, mesh), "half_width memory_limit thread_count",
      "mesh_", "region==mesh"},
     {firn_vdb_shape_params, offsetof(settings, shape), "velocity half_width", "vdb_",
@@ -88,8 +96,10 @@ static firn_result check(const void *memory, firn_error *error)
 static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
 {
     const settings *s = memory;
-    (void)param;
     firn_clip_def clip = {.offset = floor(s->clip.offset), .speed = 1.0};
+    const char *layer = firn_layer_of(&s->layers, param);
+    if (layer != NULL)
+        return s->region == REGION_MESH && firn_clip_file(&clip, layer, 0, frame, path, size);
     return s->region >= REGION_MESH && firn_clip_file(&clip, s->file, 0, frame, path, size);
 }
 
@@ -98,6 +108,7 @@ static void release(void *memory)
     state *own = memory;
     firn_vdb_shape_destroy(own->shape);
     firn_surface_release(&own->placed);
+    firn_free((void *)own->flow.values);
     firn_free(own->position);
     firn_source_channels_free(&own->channels);
 }
@@ -115,15 +126,19 @@ static firn_result load_mesh(const firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
-    firn_mesh_reader_def input = {.file = s->file,
-                                  .object = s->object,
-                                  .axes = s->axes,
-                                  .clip = {.offset = s->clip.offset, .speed = 1.0},
-                                  .velocity_from = FIRN_VELOCITY_REST,
-                                  .max_speed = 1e5f,
-                                  .start_frame = cook->start_frame,
-                                  .last_frame = cook->start_frame,
-                                  .fps = cook->fps};
+    firn_mesh_reader_def input = {
+        .file = s->file,
+        .object = s->object,
+        .layers = &s->layers,
+        .axes = s->axes,
+        .clip = {.offset = s->clip.offset, .speed = 1.0},
+        .subd_level = s->subd.level,
+        .voxel_size = s->mesh.voxel_size,
+        .velocity_from = s->def.inherit_velocity != 0.0f ? FIRN_VELOCITY_AUTO : FIRN_VELOCITY_REST,
+        .max_speed = FASTEST,
+        .start_frame = cook->start_frame,
+        .last_frame = cook->start_frame,
+        .fps = cook->fps};
     firn_vdb_mesh_def def = s->mesh;
     float band = 2.0f + s->def.shell_thickness / def.voxel_size;
     def.half_width = band > def.half_width ? band : def.half_width;
@@ -131,8 +146,34 @@ static firn_result load_mesh(const firn_cook *cook, firn_error *error)
     FIRN_TRY(firn_mesh_reader_create(&input, &reader, error));
     firn_result result =
         firn_mesh_reader_shape(reader, cook->start_frame, &def, &own->shape, error);
+    char unused[FIRN_MESSAGE_SIZE / 2];
+    firn_mesh_reader_leftover(reader, unused, sizeof unused);
+    if (unused[0] != '\0')
+        firn_cook_log(cook, FIRN_LEVEL_INFO, "not used of '%.300s': %s", s->file, unused);
+    const char *sentence = "";
+    if (result == FIRN_OK && firn_mesh_reader_note(reader, &sentence) != FIRN_NOTE_NONE)
+        firn_cook_log(cook, FIRN_LEVEL_WARNING, "%s", sentence);
     firn_mesh_reader_destroy(reader);
     return result;
+}
+
+// What the snow has of the motion of the thing that it is made from.
+static firn_result find_flow(const firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    if (s->def.inherit_velocity == 0.0f)
+        return FIRN_OK;
+    if (own->placed.velocity.leaf_count > 0)
+        FIRN_TRY(firn_source_flow_make(&own->placed.level_set, &own->placed.velocity, &own->flow,
+                                       error));
+    if (own->flow.values != NULL)
+        own->data.def.flow = &own->flow;
+    else
+        firn_cook_log(cook, FIRN_LEVEL_WARNING,
+                      "'%.300s' does not move at its first frame; inherit_velocity does nothing",
+                      s->file);
+    return FIRN_OK;
 }
 
 static firn_result load_shape(const firn_cook *cook, firn_error *error)
@@ -146,14 +187,17 @@ static firn_result load_shape(const firn_cook *cook, firn_error *error)
         char path[FIRN_PATH_SIZE];
         double frame;
         FIRN_TRY(path_of(cook, &frame, path, error));
-        FIRN_TRY(firn_shape_from_vdb_file(path, s->object, &s->shape, &own->shape, error));
+        firn_vdb_shape_def def = s->shape;
+        def.velocity = s->def.inherit_velocity != 0.0f;
+        FIRN_TRY(firn_shape_from_vdb_file(path, s->object, &def, &own->shape, error));
         placing.now = firn_transform_after(placing.now, firn_axes_transform(&s->axes));
     }
     const char *warning = firn_vdb_shape_warning(own->shape);
     if (warning[0] != '\0')
         firn_cook_log(cook, FIRN_LEVEL_WARNING, "%s", warning);
-    FIRN_TRY(firn_surface_place(&own->placed, firn_vdb_shape_level_set(own->shape), NULL, &placing,
-                                error));
+    FIRN_TRY(firn_surface_place(&own->placed, firn_vdb_shape_level_set(own->shape),
+                                firn_vdb_shape_velocity(own->shape), &placing, error));
+    FIRN_TRY(find_flow(cook, error));
     char text[FIRN_MESSAGE_SIZE];
     if (firn_size_is_odd(s->file, firn_surface_extent(&own->placed.level_set), &s->axes, text,
                          sizeof text))
@@ -181,13 +225,14 @@ static firn_result load_points(const firn_cook *cook, firn_error *error)
     char path[FIRN_PATH_SIZE];
     double frame;
     FIRN_TRY(path_of(cook, &frame, path, error));
-    firn_point_file file;
+    firn_point_file file = {0};
     firn_result result = firn_point_file_read(&file, path, s->object, frame / cook->fps, error);
     if (result == FIRN_OK)
         result = take_points(own, &file.points, error);
+    const firn_axes_def axes = firn_point_file_axes(&file, &s->axes);
     if (result == FIRN_OK)
         result = firn_points_place(own->data.def.point_count, own->position,
-                                   firn_source_channels_points(&own->channels, "v"), &s->axes,
+                                   firn_source_channels_points(&own->channels, "v"), &axes,
                                    &s->place, path, error);
     firn_point_file_close(&file);
     return result;

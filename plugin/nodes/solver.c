@@ -414,7 +414,6 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
     static const char *const needed[] = {"P", "v", "mass", "Jp", "id", "pscale", "F"};
     const settings *s = cook->settings;
     state *own = cook->state;
-    firn_point_file_close(&own->file);
     FIRN_TRY(firn_point_file_read(&own->file, path, "", cook->frame / cook->fps, error));
     const size_t count = s->deformation ? FIRN_COUNT(needed) : FIRN_COUNT(needed) - 1;
     for (size_t i = 0; i < count; i++)

@@ -15,7 +15,7 @@ enum { FORMAT_ABC, FORMAT_BGEO, FORMAT_BGEO_GZ, FORMAT_VDB };
 typedef struct settings {
     firn_output output;
     int format;
-    bool single_file;
+    bool single_file, classic;
     char attributes[FIRN_TEXT_SIZE];
     firn_vdb_points_def vdb;
 } settings;
@@ -39,6 +39,9 @@ static const firn_param params[] = {
     {FIRN_PARAM(settings, single_file), FIRN_BOOL, {1}, 0, 1, "",
      "One archive of all frames, which appears when the last one is done; else one for each frame",
      .visible_when = "format==abc"},
+    {FIRN_PARAM(settings, classic), FIRN_BOOL, {0}, 0, 1, "",
+     "The geometry format of before Houdini 12, version 5, which tools with Partio read",
+     .visible_when = "format==bgeo|bgeo.gz", .added = true},
     {FIRN_PARAM(settings, attributes), FIRN_STRING, {0}, 0, 0, "",
      "Channels that go into the file beside P, with spaces between: v id pscale mass Jp density "
      "material stiffness volume F temperature Cd; dirt:1 or tint:3 for those of your own",
@@ -165,6 +168,8 @@ static firn_result write_bgeo(const firn_cook *cook, const firn_particle_data *d
                           .detail_count = FIRN_COUNT(details)};
     firn_bgeo_def def = firn_bgeo_def_default();
     FIRN_TRY(firn_bgeo_def_from_path(&def, path, error));
+    if (((const settings *)cook->settings)->classic)
+        def.format = FIRN_BGEO_CLASSIC;
     return firn_bgeo_write(path, &points, &def, error);
 }
 

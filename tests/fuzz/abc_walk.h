@@ -2,7 +2,7 @@
 #ifndef FIRN_TESTS_ABC_WALK_H
 #define FIRN_TESTS_ABC_WALK_H
 
-#include "firn/abc.h"
+#include "firn/abc_scene.h"
 
 /// The first failure of reading everything that is there: each object's samples, geometry at and
 /// between sample times, world matrices, summaries. `content` takes the first failure that concerns
@@ -66,6 +66,19 @@ static inline void abc_walk_geometry(const firn_abc *archive, int object, double
             report->values += points.id != NULL && points.id[i] > 0 ? 1 : 0;
         firn_abc_points_free(&points);
     }
+    if (info->kind == FIRN_ABC_KIND_SUBD) {
+        firn_abc_cage cage;
+        abc_walk_note(report, object, firn_abc_read_cage(archive, object, time, &cage, &error),
+                      &error);
+        for (size_t i = 0; i < 2 * cage.crease_count; i++)
+            report->values += (size_t)cage.crease[i] < cage.vertex_count ? 1 : 0;
+        firn_abc_cage_free(&cage);
+    }
+    if (info->kind == FIRN_ABC_KIND_CAMERA) {
+        firn_abc_camera camera;
+        abc_walk_note(report, object, firn_abc_read_camera(archive, object, time, &camera, &error),
+                      &error);
+    }
     firn_abc_matrix matrix, rate;
     abc_walk_note(report, object,
                   firn_abc_world_matrix(archive, object, time, &matrix, &rate, &error), &error);
@@ -99,9 +112,15 @@ static inline abc_walk_report abc_walk(const firn_abc *archive)
     firn_error error;
     double first, last;
     firn_abc_time_range(archive, &first, &last);
-    firn_result result = firn_abc_read_world_mesh(archive, NULL, 0.03, &mesh, &error);
-    abc_walk_note(&report, -1, result == FIRN_ERR_NOT_FOUND ? FIRN_OK : result, &error);
-    firn_abc_mesh_free(&mesh);
+    char text[200];
+    firn_abc_leftover(archive, "m", text, sizeof text);
+    // All; and face sets alone, or all but one.
+    const char *const patterns[] = {NULL, "boots", "** ^boots"};
+    for (size_t i = 0; i < FIRN_COUNT(patterns); i++) {
+        firn_result result = firn_abc_read_world_mesh(archive, patterns[i], 0.03, &mesh, &error);
+        abc_walk_note(&report, -1, result == FIRN_ERR_NOT_FOUND ? FIRN_OK : result, &error);
+        firn_abc_mesh_free(&mesh);
+    }
     return report;
 }
 

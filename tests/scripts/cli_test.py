@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cli_support import Firn, ROOT, SCENE, files_of, main
 
-COMMANDS = ("new check estimate cook resume wedge collider info describe picture render report "
-            "measure usd bench manual").split()
+COMMANDS = ("new check preview estimate cook resume wedge collider info describe picture render "
+            "report measure usd bench manual").split()
 
 
 class Help(Firn):
@@ -310,6 +310,43 @@ class ExitCodes(Firn):
             self.assertIn(f"stopped by {number.name} after a checkpoint", err)
             self.assertTrue(list(base.glob("tiny/v1/checkpoints/*.chk")))
             self.assertIn("cache: partial", self.firn("check", self.scene, "--base", base))
+
+
+class Preview(Firn):
+    """What comes in is drawn and told, without a cook."""
+
+    def test_three_frames_side_by_side(self):
+        lines = self.firn("preview", self.scene, "--size", "64x48", "-o",
+                          "p.png").splitlines()
+        data = (self.folder / "p.png").read_bytes()
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(int.from_bytes(data[16:20], "big"), 3 * 64)
+        self.assertEqual([line for line in lines if line.startswith("frame")],
+                         ["frame 1", "frame 3", "frame 5"])
+        ball = next(line for line in lines if "ball" in line)
+        self.assertIn("0.2 x 0.2 x 0.2 m around (0 0.12 0), up to 3 m/s", ball)
+        self.assertIn("without bounds", next(line for line in lines if "ground" in line))
+        self.assertFalse((self.folder / "cache").exists())
+
+    def test_keys_give_a_collider_its_speed(self):
+        scene = json.loads(Path(self.scene).read_text())
+        # 1 m in 4 frames of 1/96 s.
+        scene["nodes"]["ground"] = {"type": "collider", "params": {
+            "shape": "sphere", "radius": 0.5,
+            "translation": {"keys": [[1, [0, 0, 0]], [5, [1, 0, 0]]], "interpolation": "linear"}}}
+        out = self.firn("preview", self.write_scene("keys.firn", scene), "--size", "64x48", "-o",
+                        "p.png")
+        last = [line for line in out.splitlines() if "ground" in line][-1]
+        self.assertIn("1 x 1 x 1 m around (1 0 0), up to 24 m/s", last)
+
+    def test_what_cannot_be_drawn_is_refused(self):
+        for word, words in (("-o takes a .png", ["-o", "a.gif"]), ("--size", ["--size", "9"])):
+            self.firn("preview", self.scene, *words, code=2)
+            self.assertIn(word, self.err)
+        self.firn("preview", self.scene, "--set", "ground.shape=mesh", "--set",
+                  "ground.file=nowhere.abc", code=5)
+        self.assertIn("nowhere.abc", self.err)
+        self.assertFalse((self.folder / "preview.png").exists())
 
 
 class Collider(Firn):

@@ -1,5 +1,5 @@
 // Every fixture archive holds what the official library says it holds.
-#include "firn/abc.h"
+#include "firn/abc_scene.h"
 
 #include "unit/abc_support.h"
 

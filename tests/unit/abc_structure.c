@@ -1,6 +1,8 @@
 // Names, strings, times and shapes of archives that no honest writer makes.
 #include "unit/abc_builder.h"
 
+#include "firn/abc_scene.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

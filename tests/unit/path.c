@@ -44,6 +44,51 @@ static void a_negative_frame_has_its_sign_before_the_padding(void **state)
     assert_name("a.####.b", INT_MIN, "a.-2147483648.b");
 }
 
+static void frames_are_reckoned_with_between_backquotes(void **state)
+{
+    (void)state;
+    assert_name("a.`$F-10`.b", 7, "a.-3.b");
+    assert_name("a.`$F4+1`.b", 7, "a.0008.b");
+    assert_name("a.`padzero(3, 2*($F - 1))`.b", 7, "a.012.b");
+    assert_name("a.`$F % 5`.b", 13, "a.3.b");
+    assert_name("a.`$F % 5`.b", -1, "a.4.b");
+    assert_name("a.`($F-1)/2`.b", 8, "a.3.b");
+    assert_name("a.`-$F`.b", 8, "a.-8.b");
+    assert_name("$F3/a.`1+$F*2`.b", 8, "008/a.17.b");
+    int number = 0;
+    assert_true(firn_path_number("a.`$F-10`.b", 7, &number));
+    assert_int_equal(number, -3);
+    assert_false(firn_path_number("a.b", 7, &number));
+}
+
+static void what_cannot_be_reckoned_stays(void **state)
+{
+    (void)state;
+    const char *strays[] = {"`",
+                            "``",
+                            "`1+2`",
+                            "`$F/0`",
+                            "`$F+`",
+                            "`($F`",
+                            "`$F$F`",
+                            "`padzero(4)`",
+                            "`$F-1",
+                            "`$FPS`",
+                            "`2**3`",
+                            "`$F^2`",
+                            "`((((((((((($F)))))))))))`"};
+    for (size_t i = 0; i < FIRN_COUNT(strays); i++) {
+        char path[64];
+        assert_int_equal(firn_path_of_frame(strays[i], 1, path, sizeof path, NULL), FIRN_OK);
+        assert_int_equal(path[0], '`');
+    }
+    char deep[600] = "`";
+    memset(deep + 1, '-', 500);
+    strcpy(deep + 501, "$F`");
+    char path[700];
+    assert_int_equal(firn_path_of_frame(deep, 1, path, sizeof path, NULL), FIRN_OK);
+}
+
 static void every_number_of_one_notation_is_replaced(void **state)
 {
     (void)state;
@@ -105,6 +150,8 @@ int main(void)
         cmocka_unit_test(every_notation_gives_the_same_name),
         cmocka_unit_test(a_number_wider_than_its_padding_is_not_cut),
         cmocka_unit_test(a_negative_frame_has_its_sign_before_the_padding),
+        cmocka_unit_test(frames_are_reckoned_with_between_backquotes),
+        cmocka_unit_test(what_cannot_be_reckoned_stays),
         cmocka_unit_test(every_number_of_one_notation_is_replaced),
         cmocka_unit_test(what_looks_like_another_notation_stays),
         cmocka_unit_test(stray_signs_stay),

@@ -158,6 +158,94 @@ static void a_file_written_as_a_stream_is_refused_with_advice(void **state)
     assert_non_null(strstr(error.message, "vdb_tool"));
 }
 
+// Files of OpenVDB 13: half a meter of ball at (0.1, 0.5, 0), in voxels of 5 cm.
+static void files_of_format_225_are_read(void **state)
+{
+    fixture *f = *state;
+    static const char *const files[] = {"half_225.vdb", "shared_225.vdb"};
+    for (size_t i = 0; i < FIRN_COUNT(files); i++) {
+        char path[400];
+        snprintf(path, sizeof path, FIRN_FIXTURES "/vdb/%s", files[i]);
+        firn_error error = {0};
+        firn_vdb_shape_def def = firn_vdb_shape_def_default();
+        firn_vdb_shape *shape = NULL;
+        firn_result result = firn_vdb_read_shape(f->reader, path, NULL, &def, &shape, &error);
+        if (result != FIRN_OK)
+            print_error("%s\n", error.message);
+        assert_int_equal(result, FIRN_OK);
+        const firn_level_set *set = firn_vdb_shape_level_set(shape);
+        double worst = 0.0;
+        size_t count = 0;
+        for (size_t k = 0; k < set->leaf_count * FIRN_LEAF_VOXELS; k++) {
+            firn_coord o = set->leaf_origin[k / FIRN_LEAF_VOXELS];
+            int n = (int)(k % FIRN_LEAF_VOXELS);
+            firn_vec3 p = firn_transform_point(
+                set->map,
+                firn_vec((float)(o.x + n / 64), (float)(o.y + n / 8 % 8), (float)(o.z + n % 8)));
+            float exact = firn_length(firn_sub(p, firn_vec(0.1f, 0.5f, 0.0f))) - 0.3f;
+            if (fabsf(exact) > 0.1f)
+                continue;
+            worst = fmax(worst, fabs((double)(exact - set->values[k])));
+            count++;
+        }
+        assert_true(count > 500 && worst < 2e-4); // a half has 11 bits
+        assert_true((firn_vdb_shape_velocity(shape) != NULL) == (i == 1));
+        firn_vdb_shape_destroy(shape);
+    }
+}
+
+// Two grids of one tree: the second has no voxels of its own in the file.
+static void a_grid_that_shares_its_tree_is_read(void **state)
+{
+    fixture *f = *state;
+    firn_vdb_shape_def def = firn_vdb_shape_def_default();
+    firn_vdb_shape *shapes[2] = {NULL, NULL};
+    firn_error error;
+    static const char *const names[] = {"surface", "twin"};
+    for (int i = 0; i < 2; i++) {
+        def.grid = names[i];
+        assert_ok(firn_vdb_read_shape(f->reader, FIRN_FIXTURES "/vdb/shared_225.vdb", NULL, &def,
+                                      &shapes[i], &error));
+    }
+    const firn_level_set *a = firn_vdb_shape_level_set(shapes[0]);
+    const firn_level_set *b = firn_vdb_shape_level_set(shapes[1]);
+    assert_int_equal(a->leaf_count, b->leaf_count);
+    assert_memory_equal(a->values, b->values, a->leaf_count * FIRN_LEAF_VOXELS * sizeof(float));
+    firn_vdb_shape_destroy(shapes[0]);
+    firn_vdb_shape_destroy(shapes[1]);
+}
+
+// A grid of a type that nobody knows is listed by that type, and the others are read.
+static void a_grid_of_an_unknown_type_is_passed_over_and_named(void **state)
+{
+    fixture *f = *state;
+    FILE *file = fopen(FIRN_FIXTURES "/vdb/shared_225.vdb", "rb");
+    assert_non_null(file);
+    static char bytes[200000];
+    firn_error error;
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    // The velocity becomes a tree of quats.
+    char *type = memmem(bytes, size, "Tree_vec3s_5_4_3", 16);
+    assert_non_null(type);
+    memcpy(type, "Tree_quats_5_4_3", 16);
+    write_bytes(f->path, bytes, size);
+    firn_vdb_listing *listing = NULL;
+    assert_ok(firn_vdb_list(f->reader, f->path, NULL, &listing, &error));
+    firn_vdb_listing_view view = firn_vdb_listing_read(listing);
+    bool named = false;
+    for (size_t i = 0; i < view.grid_count; i++)
+        named = named || (strcmp(view.grids[i].name, "vel") == 0 &&
+                          strcmp(view.grids[i].type, "Tree_quats_5_4_3") == 0);
+    assert_true(named);
+    firn_vdb_listing_destroy(listing);
+    firn_vdb_shape_def def = firn_vdb_shape_def_default();
+    firn_vdb_shape *shape = NULL;
+    assert_ok(firn_vdb_read_shape(f->reader, f->path, NULL, &def, &shape, &error));
+    assert_null(firn_vdb_shape_velocity(shape));
+    firn_vdb_shape_destroy(shape);
+}
+
 static void one_changed_byte_of_an_own_frame_is_found(void **state)
 {
     fixture *f = *state;
@@ -413,6 +501,9 @@ int main(void)
         TEST(every_truncation_is_found_without_reading_voxels),
         TEST(things_that_are_no_vdb_files_are_refused),
         TEST(a_file_written_as_a_stream_is_refused_with_advice),
+        TEST(files_of_format_225_are_read),
+        TEST(a_grid_that_shares_its_tree_is_read),
+        TEST(a_grid_of_an_unknown_type_is_passed_over_and_named),
         TEST(one_changed_byte_of_an_own_frame_is_found),
         TEST(reading_longer_than_allowed_is_a_timeout),
         TEST(a_helper_that_dies_or_lies_or_is_missing_is_an_error),

@@ -200,6 +200,10 @@ bool all_finite(const float *values, size_t count);
 /// Bytes of one value of an attribute.
 size_t attribute_size(int type);
 
+/// Keeps OpenVDB from printing: it warns of newer files, which are read all the same. For a process
+/// of our own.
+void silence_openvdb();
+
 // The readers, which use OpenVDB. location is what to open, wanted.path what to call it.
 void read_grids(const request &wanted, const std::string &location, firn_vdb_listing &listing);
 void read_grids(const request &wanted, const std::string &location, firn_vdb_shape &shape);

@@ -8,6 +8,8 @@
 #include <tbb/info.h>
 #include <tbb/task_arena.h>
 
+#include <map>
+
 namespace firn_vdb
 {
 
@@ -54,16 +56,26 @@ class input_file
 
     const openvdb::GridBase *find(const std::string &name) const; // or nullptr
     std::string names() const; // "density, vel (vec3s)", for messages
+    /// What the file calls the type of a grid that OpenVDB does not know, else what it does.
+    std::string type_of(const openvdb::GridBase &grid) const;
 
   private:
+    void note_unknown(const std::string &location);
+
     std::string path_;
     openvdb::io::File file_;
     openvdb::GridPtrVecPtr grids_;
+    std::map<std::string, std::string> unknown_; // types by the names of grids
 };
+
+/// 16-bit floats in memory too, as OpenVDB 13 writes them (format 225). OpenVDB 10 has the tree,
+/// but not the grid.
+using half_grid = openvdb::Grid<openvdb::tree::Tree4<openvdb::math::half, 5, 4, 3>::Type>;
 
 inline bool is_scalar(const openvdb::GridBase &grid)
 {
-    return grid.isType<openvdb::FloatGrid>() || grid.isType<openvdb::DoubleGrid>();
+    return grid.isType<openvdb::FloatGrid>() || grid.isType<openvdb::DoubleGrid>() ||
+           grid.isType<half_grid>();
 }
 
 inline bool is_vector(const openvdb::GridBase &grid)

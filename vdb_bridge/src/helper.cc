@@ -201,6 +201,7 @@ template <class Result> void answer(sender &out, const request &wanted)
     using handler = void (*)(sender &, const request &);
     static const handler handlers[] = {answer<firn_vdb_listing>, answer<firn_vdb_shape>,
                                        answer<firn_vdb_volume>, answer<firn_vdb_cloud>};
+    silence_openvdb();
     for (;;) {
         request wanted;
         receiver in(socket, 0.0, REQUEST_BUDGET);

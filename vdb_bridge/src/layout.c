@@ -11,9 +11,10 @@
 
 enum {
     OLDEST_VERSION = 222, // of the file format; OpenVDB 2.3, 2014
-    NEWEST_VERSION = 224,
+    NEWEST_VERSION = 225, // OpenVDB 13, 2025; only grids of 16-bit floats are new in it
     UUID_SIZE = 36,
     STRING_LIMIT = 1 << 16,
+    NAME_LIMIT = 256,        // bytes of a name that are kept
     META_LIMIT = 1 << 16,    // entries
     META_BYTES = 1 << 26,    // bytes of one entry
     GRID_LIMIT = 1 << 12,    // grids in a file
@@ -84,6 +85,17 @@ static bool skip_string(cursor *c)
     return read_u32(c, &length) && length <= STRING_LIMIT && skip(c, length);
 }
 
+/// The beginning of a string; the rest of a long one is passed over.
+static bool read_string(cursor *c, char *text, size_t size)
+{
+    uint32_t length;
+    if (!read_u32(c, &length) || length > STRING_LIMIT)
+        return false;
+    size_t kept = length < size ? length : size - 1;
+    text[kept] = '\0';
+    return read_bytes(c, text, kept) && skip(c, length - kept);
+}
+
 static bool skip_metadata(cursor *c)
 {
     uint32_t count;
@@ -137,12 +149,19 @@ static firn_result check_header(cursor *c, firn_error *error)
     return FIRN_OK;
 }
 
-static firn_result check_grid(cursor *c, unsigned number, firn_error *error)
+static firn_result check_grid(cursor *c, unsigned number, const firn_vdb_grid_list *list,
+                              firn_error *error)
 {
     uint64_t position[3]; // of the grid, of its voxel buffers, of its end
-    if (!skip_string(c) || !skip_string(c) || !skip_string(c) ||
-        !read_bytes(c, position, sizeof position))
+    char name[NAME_LIMIT], type[NAME_LIMIT], parent[NAME_LIMIT];
+    if (!read_string(c, name, sizeof name) || !read_string(c, type, sizeof type) ||
+        !read_string(c, parent, sizeof parent) || !read_bytes(c, position, sizeof position))
         return damaged(c, "list of grids", error);
+    if (list != NULL)
+        list->add(name, type, list->user);
+    // A grid that has the voxels of another has no buffers, and no position of them.
+    if (parent[0] != '\0' && position[1] == 0)
+        position[1] = position[0];
     bool rising = position[0] == c->at && position[0] <= position[1] && position[1] <= position[2];
     if (!rising)
         return firn_fail(error, FIRN_ERR_FORMAT,
@@ -156,7 +175,8 @@ static firn_result check_grid(cursor *c, unsigned number, firn_error *error)
     return FIRN_OK;
 }
 
-firn_result firn_vdb_layout_check(int descriptor, const char *path, firn_error *error)
+firn_result firn_vdb_layout_check(int descriptor, const char *path, const firn_vdb_grid_list *list,
+                                  firn_error *error)
 {
     struct stat info;
     if (fstat(descriptor, &info) != 0)
@@ -171,7 +191,7 @@ firn_result firn_vdb_layout_check(int descriptor, const char *path, firn_error *
     if (!read_u32(&c, &grid_count) || grid_count > GRID_LIMIT)
         return damaged(&c, "list of grids", error);
     for (uint32_t i = 0; i < grid_count; i++)
-        FIRN_TRY(check_grid(&c, i, error));
+        FIRN_TRY(check_grid(&c, i, list, error));
     if (c.at != c.end)
         return firn_fail(error, FIRN_ERR_FORMAT, "'%s' is damaged: %llu bytes expected, %llu found",
                          path, (unsigned long long)c.at, (unsigned long long)c.end);
@@ -183,7 +203,7 @@ firn_result firn_vdb_check(const char *path, firn_error *error)
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0)
         return firn_fail_errno(error, errno, "read", path);
-    firn_result result = firn_vdb_layout_check(descriptor, path, error);
+    firn_result result = firn_vdb_layout_check(descriptor, path, NULL, error);
     close(descriptor);
     return result;
 }

@@ -1,10 +1,15 @@
 #include "grids.hpp"
+#include "layout.h"
 #include "velocity.hpp"
 
+#include <openvdb/util/logging.h>
 #include <tbb/parallel_for.h>
 
 #include <cmath>
+#include <fcntl.h>
 #include <filesystem>
+#include <mutex>
+#include <unistd.h>
 
 namespace firn_vdb
 {
@@ -17,10 +22,10 @@ namespace
 constexpr size_t TEXT_LIMIT = 1000;
 constexpr float DEFAULT_REFERENCE_DENSITY = 400.0f;
 
-std::string describe(const GridBase &grid)
+std::string describe(const GridBase &grid, const std::string &type)
 {
     std::string kind = grid.getGridClass() == GRID_UNKNOWN
-                           ? grid.valueType()
+                           ? type
                            : GridBase::gridClassToString(grid.getGridClass());
     return "'" + grid.getName() + "' (" + kind + ")";
 }
@@ -39,6 +44,8 @@ std::vector<meta_entry> entries_of(const MetaMap &meta)
 }
 
 } // namespace
+
+void silence_openvdb() { openvdb::logging::setLevel(openvdb::logging::Level::Fatal); }
 
 // ---- transforms
 // ----------------------------------------------------------------------------------
@@ -143,6 +150,11 @@ input_file::input_file(const std::string &location, const std::string &path)
 {
     constexpr int most = 64; // unknown types in a file
     openvdb::initialize();
+    static std::once_flag half_once;
+    std::call_once(half_once, [] {
+        if (!GridBase::isRegistered(half_grid::gridType()))
+            half_grid::registerGrid();
+    });
     file_.setCopyMaxBytes(0);
     for (int i = 0; !file_.isOpen(); i++) {
         try {
@@ -155,6 +167,35 @@ input_file::input_file(const std::string &location, const std::string &path)
         }
     }
     grids_ = file_.readAllGridMetadata();
+    note_unknown(location);
+}
+
+// Two grids of one name are told apart by a number behind a separator.
+void input_file::note_unknown(const std::string &location)
+{
+    std::vector<std::pair<std::string, std::string>> types;
+    firn_vdb_grid_list list = {[](const char *name, const char *type, void *user) {
+                                   auto all = static_cast<decltype(types) *>(user);
+                                   all->emplace_back(std::string(name, strcspn(name, "\x1e")),
+                                                     type);
+                               },
+                               &types};
+    int descriptor = open(location.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    firn_vdb_layout_check(descriptor, path_.c_str(), &list, nullptr);
+    close(descriptor);
+    for (const auto &[name, type] : types) {
+        const GridBase *grid = find(name);
+        if (grid != nullptr && grid->isType<MaskGrid>() && type != MaskGrid::gridType())
+            unknown_[name] = type;
+    }
+}
+
+std::string input_file::type_of(const GridBase &grid) const
+{
+    auto found = unknown_.find(grid.getName());
+    return found != unknown_.end() ? found->second : std::string(grid.valueType());
 }
 
 GridBase::Ptr input_file::load(const GridBase &grid) { return file_.readGrid(grid.getName()); }
@@ -171,18 +212,21 @@ std::string input_file::names() const
 {
     std::string names;
     for (const GridBase::Ptr &grid : *grids_)
-        names += (names.empty() ? "" : ", ") + describe(*grid);
+        names += (names.empty() ? "" : ", ") + describe(*grid, type_of(*grid));
     return names.empty() ? "no grids" : names;
 }
 
 FloatGrid::Ptr load_scalar(input_file &file, const GridBase &grid)
 {
     if (!is_scalar(grid))
-        fail(FIRN_ERR_UNSUPPORTED, "the grid '%s' of '%s' holds %s values, not float or double",
-             grid.getName().c_str(), file.path().c_str(), grid.valueType().c_str());
+        fail(FIRN_ERR_UNSUPPORTED,
+             "the grid '%s' of '%s' holds %s values, not half, float or double",
+             grid.getName().c_str(), file.path().c_str(), file.type_of(grid).c_str());
     GridBase::Ptr loaded = file.load(grid);
     if (FloatGrid::Ptr single = gridPtrCast<FloatGrid>(loaded))
         return single;
+    if (half_grid::Ptr half = gridPtrCast<half_grid>(loaded))
+        return std::make_shared<FloatGrid>(*half);
     return std::make_shared<FloatGrid>(*gridPtrCast<DoubleGrid>(loaded));
 }
 
@@ -286,13 +330,13 @@ level_set_data level_set_of(const FloatGrid &grid, const firn_transform &map)
 // ---- the readers
 // ---------------------------------------------------------------------------------
 
-static grid_entry entry_of(const GridBase &grid)
+static grid_entry entry_of(const GridBase &grid, const std::string &type)
 {
     static const std::pair<GridClass, firn_vdb_class> classes[] = {
         {GRID_LEVEL_SET, FIRN_VDB_CLASS_LEVEL_SET},
         {GRID_FOG_VOLUME, FIRN_VDB_CLASS_FOG},
         {GRID_STAGGERED, FIRN_VDB_CLASS_STAGGERED}};
-    grid_entry entry = {grid.getName(), grid.valueType(), {}, entries_of(grid), {}};
+    grid_entry entry = {grid.getName(), type, {}, entries_of(grid), {}};
     if (entry.type == "ptdataidx32")
         entry.type = "points";
     for (auto [theirs, ours] : classes)
@@ -323,7 +367,7 @@ void read_grids(const request &wanted, const std::string &location, firn_vdb_lis
 {
     input_file file(location, wanted.path);
     for (const GridBase::Ptr &grid : file.grids())
-        listing.grids.push_back(entry_of(*grid));
+        listing.grids.push_back(entry_of(*grid, file.type_of(*grid)));
     listing.meta = entries_of(*file.meta());
     listing.bytes = std::filesystem::file_size(location);
 }

@@ -38,7 +38,7 @@ class checked_file
     {
         require([&](firn_error *error) {
             return open_.number < 0 ? firn_fail_errno(error, errno, "read", path)
-                                    : firn_vdb_layout_check(open_.number, path, error);
+                                    : firn_vdb_layout_check(open_.number, path, nullptr, error);
         });
     }
     checked_file(const checked_file &) = delete;
@@ -54,8 +54,9 @@ class checked_file
         });
         if (found.size != expected.size || found.checksum != expected.checksum)
             fail(FIRN_ERR_FORMAT,
-                 "'%s' is not as it was written: %llu bytes with checksum %016llx expected, %llu "
-                 "bytes with checksum %016llx found",
+                 "'%s' is not as Firn wrote it: %llu bytes with checksum %016llx expected, %llu "
+                 "bytes with checksum %016llx found; cook it again, or move it away from the "
+                 "manifest.json beside it if it was changed on purpose",
                  path_, (unsigned long long)expected.size, (unsigned long long)expected.checksum,
                  (unsigned long long)found.size, (unsigned long long)found.checksum);
     }

@@ -147,7 +147,8 @@ void firn_vdb_sequence::scan()
     bool fatal = def.missing == FIRN_VDB_MISSING_ERROR || present.empty();
     if (fatal && !gaps.empty())
         fail(gaps[0].error.code,
-             "%zu of the %d files of '%.200s' cannot be used (frames %s); the first: %s",
+             "%zu of the %d files of '%.200s' cannot be used (frames %s); make them again, or have "
+             "the sequence hold or interpolate; the first: %s",
              gaps.size(), def.last - def.first + 1, def.pattern, list_frames(gaps).c_str(),
              gaps[0].error.message);
 }

@@ -67,12 +67,16 @@ FIRN_API firn_result firn_file_read(const char *path, size_t limit, void **bytes
                                     firn_error *error);
 
 /// Writes the name of a frame: "ball.$F4.vdb", "ball.####.vdb" and "ball.%04d.vdb" give
-/// "ball.0007.vdb" for frame 7; $F does not pad. A pattern without a number is copied.
+/// "ball.0007.vdb" for frame 7; $F does not pad. Between backquotes $F may be reckoned with:
+/// "ball.`$F4-1`.vdb" and "ball.`padzero(4, $F/2)`.vdb". A pattern without a number is copied.
 FIRN_API firn_result firn_path_of_frame(const char *pattern, int frame, char *path, size_t size,
                                         firn_error *error);
 
 /// True when the pattern has a frame number in it.
 FIRN_API bool firn_path_has_frame(const char *pattern);
+
+/// The number that stands in the name of a frame; false: the pattern has none.
+FIRN_API bool firn_path_number(const char *pattern, int frame, int *number);
 
 /// Turns an errno value met while doing `action` to `path` into a result and a sentence.
 FIRN_API firn_result firn_fail_errno(firn_error *error, int errno_value, const char *action,

@@ -28,6 +28,14 @@ typedef struct firn_source_value {
                          // place of the value; NULL: none
 } firn_source_value;
 
+/// Velocities on a lattice: of what the snow is made from. Interpolated, and held beyond the ends.
+typedef struct firn_source_flow {
+    firn_vec3 origin;        // m, where the first value stands
+    float spacing;           // m
+    int size[3];             // values along each axis, at least 1
+    const firn_vec3 *values; // m/s; x changes slowest, z fastest
+} firn_source_flow;
+
 typedef struct firn_source_def {
     uint32_t cookie;
     int region;                      // firn_region
@@ -40,9 +48,11 @@ typedef struct firn_source_def {
     float jitter;             // 0: the exact lattice, aligned to the world; 1: a whole spacing
     int seed;
 
-    firn_vec3 velocity;         // m/s
-    firn_vec3 angular_velocity; // rad/s, about center
-    double start, end;          // s; fills at start, goes on emitting along velocity until end
+    firn_vec3 velocity;           // m/s
+    firn_vec3 angular_velocity;   // rad/s, about center
+    float inherit_velocity;       // share of the flow that is added to it
+    const firn_source_flow *flow; // borrowed while the source emits; NULL: none
+    double start, end;            // s; fills at start, goes on emitting along velocity until end
     firn_material_id material;
 
     float stiffness_noise; // amplitude, relative: 0.5 varies between 0.5 and 1.5

@@ -145,6 +145,37 @@ static bool is_bond(const emission *e, const double origin[3])
     return distance < 0.5 * (double)e->seeding->cell_size && !holds;
 }
 
+// What a particle at x has of the velocity of the thing that it is made from.
+static firn_vec3 inherited(const firn_source_def *def, firn_vec3 x)
+{
+    const firn_source_flow *flow = def->flow;
+    firn_vec3 sum = {0.0f, 0.0f, 0.0f};
+    if (flow == NULL || def->inherit_velocity == 0.0f)
+        return sum;
+    firn_vec3 r = firn_scale(1.0f / flow->spacing, firn_sub(x, flow->origin));
+    const float at[3] = {r.x, r.y, r.z};
+    size_t low[3], high[3];
+    float share[3];
+    for (int axis = 0; axis < 3; axis++) {
+        float last = (float)(flow->size[axis] - 1);
+        float inside = fminf(fmaxf(at[axis], 0.0f), last), base = floorf(inside);
+        low[axis] = (size_t)base;
+        high[axis] = base < last ? low[axis] + 1 : low[axis];
+        share[axis] = inside - base;
+    }
+    for (int corner = 0; corner < 8; corner++) {
+        float weight = def->inherit_velocity;
+        size_t index = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            bool upper = corner >> axis & 1;
+            weight *= upper ? share[axis] : 1.0f - share[axis];
+            index = index * (size_t)flow->size[axis] + (upper ? high[axis] : low[axis]);
+        }
+        sum = firn_add_scaled(sum, weight, flow->values[index]);
+    }
+    return sum;
+}
+
 // Number i of all seeds, and number `point` of the source's list if it has one.
 static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
 {
@@ -160,6 +191,7 @@ static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
     firn_vec3 center = firn_add(
         def->center, firn_vec((float)e->travel[0], (float)e->travel[1], (float)e->travel[2]));
     firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, center));
+    spin = firn_add(spin, inherited(def, firn_add(def->center, firn_sub(x, center))));
     double density = s->density * noise_factor(def, def->density_noise, lattice, STREAM_DENSITY);
     double stiffness = s->stiffness * strength_factor(def, lattice) *
                        noise_factor(def, def->stiffness_noise, lattice, STREAM_STIFFNESS);

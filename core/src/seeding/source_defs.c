@@ -26,6 +26,9 @@ static const firn_param source_params[] = {
      "Chooses among random variants of jitter and noise"},
     {ROW(velocity), FIRN_VEC3, {0, 0, 0}, -1e4, 1e4, "m/s",
      "Initial velocity, and direction of continuous emission"},
+    {ROW(inherit_velocity), FIRN_FLOAT, {0}, -100, 100, "",
+     "Share of the velocity of the mesh or volume it is made from that the snow gets in addition",
+     .added = true},
     {ROW(angular_velocity), FIRN_VEC3, {0, 0, 0}, -1e4, 1e4, "rad/s",
      "Initial spin about the center"},
     {ROW(start), FIRN_DOUBLE, {0}, 0, 1e6, "s", "Simulated time at which the region is filled"},
@@ -127,6 +130,10 @@ firn_result firn_source_check(const firn_source_def *def, firn_error *error)
     if (!firn_vec_is_finite(def->travel) || !firn_vec_is_finite(def->region_velocity))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "the region of the source moves to a place that is not finite");
+    if (def->flow != NULL && !(def->flow->spacing > 0.0f && def->flow->size[0] > 0 &&
+                               def->flow->size[1] > 0 && def->flow->size[2] > 0))
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "the flow of the source has no spacing or no values");
     if (def->region == FIRN_REGION_POINTS)
         FIRN_TRY(check_points(def, error));
     if (def->region != FIRN_REGION_LEVEL_SET)

@@ -197,7 +197,7 @@ static firn_result load_index(firn_abc *archive, firn_error *error)
     return firn_abc_load_objects(archive, &place, children[2]);
 }
 
-static firn_result create(const char *name, firn_abc **out, firn_error *error)
+firn_result firn_abc_create(const char *name, firn_abc **out, firn_error *error)
 {
     size_t length = strlen(name);
     firn_abc *archive = firn_alloc_zero(sizeof *archive);
@@ -235,7 +235,7 @@ firn_result firn_abc_open(const char *path, firn_abc **out, firn_error *error)
 {
     *out = NULL;
     firn_abc *archive = NULL;
-    FIRN_TRY(create(path, &archive, error));
+    FIRN_TRY(firn_abc_create(path, &archive, error));
     int failure = firn_ogawa_open(&archive->source, path);
     if (failure == 0)
         return finish_open(archive, out, error);
@@ -250,7 +250,7 @@ firn_result firn_abc_open_memory(const void *bytes, size_t size, const char *nam
 {
     *out = NULL;
     firn_abc *archive = NULL;
-    FIRN_TRY(create(name, &archive, error));
+    FIRN_TRY(firn_abc_create(name, &archive, error));
     // A file of no bytes has no address either; it still is in memory.
     firn_ogawa_open_memory(&archive->source, bytes != NULL ? bytes : name, size);
     return finish_open(archive, out, error);
@@ -261,6 +261,9 @@ void firn_abc_close(firn_abc *archive)
     if (archive == NULL)
         return;
     firn_ogawa_close(&archive->source);
+    for (int i = 0; i < archive->layer_count; i++)
+        firn_abc_close(archive->layers[i]);
+    firn_free(archive->layers);
     while (archive->text != NULL) {
         firn_abc_text_chunk *next = archive->text->next;
         firn_free(archive->text);

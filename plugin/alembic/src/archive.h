@@ -23,6 +23,8 @@ typedef struct firn_abc_property_record {
     firn_abc_property info;
     uint64_t group;       // child word
     uint32_t first, last; // changed samples: 0 is stored, then first..last; 0, 0 if constant
+    const firn_abc *home; // of layers: the archive that has it; NULL: this one
+    int home_property;    // its number there
 } firn_abc_property_record;
 
 struct firn_abc {
@@ -41,6 +43,8 @@ struct firn_abc {
     int property_count, property_capacity;
     firn_abc_text_chunk *text;
     uint64_t index_bytes; // taken by the table of contents
+    firn_abc **layers;    // owned: the archives that this one is put together from
+    int layer_count;
 };
 
 /// Where in an archive something is read, for messages, and where these go.
@@ -98,6 +102,12 @@ firn_result firn_abc_grow(firn_abc *archive, const firn_abc_place *place, void *
 firn_result firn_abc_header_metadata(firn_abc *archive, const firn_abc_place *place, unsigned index,
                                      const unsigned char *text, size_t length,
                                      const char **metadata);
+
+/// An archive without anything in it.
+firn_result firn_abc_create(const char *name, firn_abc **out, firn_error *error);
+
+/// The kind that the metadata of an object name.
+firn_abc_kind firn_abc_kind_of(const char *metadata);
 
 /// A name of an object or property: not empty, without '/' and zero bytes.
 bool firn_abc_is_name(const unsigned char *text, size_t length);

@@ -1,5 +1,7 @@
 #include "archive.h"
 
+#include "firn/abc_scene.h"
+
 #include <math.h>
 
 // The stored samples of a property: equal neighbors count once.

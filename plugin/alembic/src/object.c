@@ -16,7 +16,7 @@ typedef struct walk {
     int count, capacity;
 } walk;
 
-static firn_abc_kind kind_of(const char *metadata)
+firn_abc_kind firn_abc_kind_of(const char *metadata)
 {
     static const struct {
         const char *schema;
@@ -27,6 +27,7 @@ static firn_abc_kind kind_of(const char *metadata)
         {OGAWA_SCHEMA_SUBD, FIRN_ABC_KIND_SUBD},
         {OGAWA_SCHEMA_POINTS, FIRN_ABC_KIND_POINTS},
         {OGAWA_SCHEMA_FACESET, FIRN_ABC_KIND_FACESET},
+        {OGAWA_SCHEMA_CAMERA, FIRN_ABC_KIND_CAMERA},
     };
     char title[64];
     if (!firn_abc_metadata_value(metadata, "schemaObjTitle", title, sizeof title) &&
@@ -142,7 +143,7 @@ static firn_result add_object(firn_abc *archive, const firn_abc_place *place, co
     if (next->parent >= 0) {
         const firn_abc_object *parent = &archive->objects[next->parent].info;
         info.depth = parent->depth + 1;
-        info.kind = kind_of(next->metadata);
+        info.kind = firn_abc_kind_of(next->metadata);
         FIRN_TRY(firn_abc_text(archive, place, next->parent > 0 ? parent->path : "",
                                (const unsigned char *)next->name, strlen(next->name), &info.path));
     }

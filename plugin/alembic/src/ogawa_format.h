@@ -58,6 +58,7 @@ enum {
 #define OGAWA_SCHEMA_SUBD "AbcGeom_SubD_v1"
 #define OGAWA_SCHEMA_XFORM "AbcGeom_Xform_v3"
 #define OGAWA_SCHEMA_FACESET "AbcGeom_FaceSet_v1"
+#define OGAWA_SCHEMA_CAMERA "AbcGeom_Camera_v1"
 #define OGAWA_SCHEMA_GEOM_BASE "AbcGeom_GeomBase_v1"
 
 #endif

@@ -1,6 +1,8 @@
 #include "polymesh.h"
 #include "motion.h"
 
+#include "firn/abc_scene.h"
+
 // What a PolyMesh object consists of.
 typedef struct parts {
     firn_abc_motion motion;
@@ -109,6 +111,9 @@ void firn_abc_mesh_free(firn_abc_mesh *mesh)
     firn_free(mesh->velocity);
     firn_free(mesh->face_size);
     firn_free(mesh->corner);
+    for (size_t i = 0; i < mesh->cage_count; i++)
+        firn_abc_cage_free(&mesh->cages[i]);
+    firn_free(mesh->cages);
     *mesh = (firn_abc_mesh){0};
 }
 

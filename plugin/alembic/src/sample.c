@@ -131,6 +131,8 @@ firn_result firn_abc_read(const firn_abc *archive, int property, uint32_t index,
 {
     FIRN_ASSERT(property >= 0 && property < archive->property_count);
     const firn_abc_property_record *record = &archive->properties[property];
+    if (record->home != NULL)
+        return firn_abc_read(record->home, record->home_property, index, array, error);
     *array = (firn_abc_array){.pod = record->info.pod, .extent = record->info.extent};
     firn_abc_place place = firn_abc_place_of(archive, record->info.object, property, error);
     if (record->info.kind == FIRN_ABC_PROPERTY_COMPOUND)
@@ -170,6 +172,8 @@ firn_result firn_abc_sample_size(const firn_abc *archive, int property, uint32_t
                                  size_t *count, firn_error *error)
 {
     const firn_abc_property_record *record = &archive->properties[property];
+    if (record->home != NULL)
+        return firn_abc_sample_size(record->home, record->home_property, index, count, error);
     firn_abc_place place = firn_abc_place_of(archive, record->info.object, property, error);
     located sample = {0};
     FIRN_TRY(locate(&place, record, index, &sample));
@@ -181,6 +185,8 @@ firn_result firn_abc_same_sample(const firn_abc *archive, int property, uint32_t
                                  bool *same, firn_error *error)
 {
     const firn_abc_property_record *record = &archive->properties[property];
+    if (record->home != NULL)
+        return firn_abc_same_sample(record->home, record->home_property, a, b, same, error);
     *same = record->info.sample_count < 2 || stored_index(record, a) == stored_index(record, b);
     if (*same)
         return FIRN_OK;

@@ -1,5 +1,5 @@
 #include "matrix.h"
-#include "polymesh.h"
+#include "subd.h"
 #include "xform.h"
 
 #include <string.h>
@@ -14,6 +14,7 @@ typedef struct appearance {
 
 typedef struct scene {
     const firn_abc *archive;
+    const char *pattern;
     double time;
     appearance *appearances;
     size_t count, capacity;
@@ -156,13 +157,23 @@ static firn_result add_instance(scene *s, int instance, firn_error *error)
     return FIRN_OK;
 }
 
-static firn_result collect(scene *s, const char *pattern, firn_error *error)
+static bool is_selected(const scene *s, int object)
+{
+    bool is_mesh = firn_abc_is_mesh(s->archive, object);
+    if (!is_mesh && !s->archive->objects[object].is_instance)
+        return false;
+    return firn_abc_object_matches(s->archive, object, s->pattern) ||
+           (is_mesh && firn_abc_selects_faces(s->archive, object, s->pattern));
+}
+
+static firn_result collect(scene *s, firn_error *error)
 {
     const firn_abc *archive = s->archive;
+    const char *pattern = s->pattern;
     for (int i = 0; i < archive->object_count; i++) {
         const firn_abc_object_record *object = &archive->objects[i];
-        bool is_mesh = firn_abc_is_mesh(archive, i), visible = true;
-        if ((!is_mesh && !object->is_instance) || !firn_abc_object_matches(archive, i, pattern))
+        bool visible = true;
+        if (!is_selected(s, i))
             continue;
         FIRN_TRY(is_visible(archive, i, -1, s->time, &visible, error));
         s->hides = s->hides || !visible;
@@ -213,35 +224,59 @@ static firn_result allocate(const firn_abc_place *place, const firn_abc_mesh *si
 }
 
 // Stored corners run clockwise seen from outside; a matrix that mirrors has turned them already.
-static void append_faces(firn_abc_mesh *all, const firn_abc_mesh *mesh, bool mirrored)
+static void append_faces(firn_abc_mesh *all, const firn_abc_mesh *mesh, const bool *kept,
+                         bool mirrored)
 {
     int32_t base = (int32_t)all->vertex_count;
     const int32_t *from = mesh->corner;
-    int32_t *to = all->corner + all->corner_count;
     for (size_t f = 0; f < mesh->face_count; f++) {
         int32_t size = mesh->face_size[f];
-        all->face_size[all->face_count + f] = size;
-        for (int32_t k = 0; k < size; k++)
-            to[k] = base + from[mirrored ? k : size - 1 - k];
+        if (kept == NULL || kept[f]) {
+            int32_t *to = all->corner + all->corner_count;
+            for (int32_t k = 0; k < size; k++)
+                to[k] = base + from[mirrored ? k : size - 1 - k];
+            all->face_size[all->face_count++] = size;
+            all->corner_count += (size_t)size;
+        }
         from += size;
-        to += size;
     }
-    all->face_count += mesh->face_count;
-    all->corner_count += mesh->corner_count;
 }
 
-static firn_result append(const firn_abc_place *place, firn_abc_mesh *all,
-                          const firn_abc_mesh *room, firn_abc_mesh *mesh,
-                          const firn_abc_moving_matrix *moving)
+// The faces that are not selected shape the others of a subdivision surface: they become holes.
+static firn_result append_cage(const scene *s, int object, const bool *kept, firn_abc_mesh *all,
+                               firn_error *error)
+{
+    firn_abc_place place = firn_abc_place_of(s->archive, object, -1, error);
+    if (all->cages == NULL)
+        all->cages = firn_abc_alloc_array(s->count, sizeof *all->cages);
+    if (all->cages == NULL)
+        return firn_abc_fail_memory(&place, s->count * sizeof *all->cages);
+    firn_abc_cage *cage = &all->cages[all->cage_count];
+    FIRN_TRY(firn_abc_read_cage(s->archive, object, s->time, cage, error));
+    all->cage_count++;
+    cage->first_vertex = all->vertex_count;
+    cage->first_face = all->face_count;
+    cage->first_corner = all->corner_count;
+    return kept != NULL ? firn_abc_cage_exclude(&place, cage, kept) : FIRN_OK;
+}
+
+static firn_result check_room(const firn_abc_place *place, const firn_abc_mesh *all,
+                              const firn_abc_mesh *room, const firn_abc_mesh *mesh)
 {
     if (mesh->vertex_count > room->vertex_count - all->vertex_count ||
         mesh->face_count > room->face_count - all->face_count ||
         mesh->corner_count > room->corner_count - all->corner_count)
         return firn_abc_fail(place, FIRN_ERR_FORMAT, "the file changed while being read");
+    return FIRN_OK;
+}
+
+static firn_result append(const firn_abc_place *place, firn_abc_mesh *all, firn_abc_mesh *mesh,
+                          const bool *kept, const firn_abc_moving_matrix *moving)
+{
     firn_abc_to_world(&moving->matrix, &moving->rate, mesh->vertex_count, mesh->position,
                       mesh->velocity);
     FIRN_TRY(firn_abc_check_finite(place, mesh->position, mesh->vertex_count));
-    append_faces(all, mesh, firn_abc_matrix_det(&moving->matrix) < 0.0);
+    append_faces(all, mesh, kept, firn_abc_matrix_det(&moving->matrix) < 0.0);
     if (mesh->vertex_count > 0) {
         size_t bytes = mesh->vertex_count * sizeof(firn_vec3);
         memcpy(all->position + all->vertex_count, mesh->position, bytes);
@@ -250,6 +285,26 @@ static firn_result append(const firn_abc_place *place, firn_abc_mesh *all,
     all->vertex_count += mesh->vertex_count;
     all->velocity_stored = all->velocity_stored || mesh->velocity_stored;
     return FIRN_OK;
+}
+
+static firn_result append_mesh(const scene *s, int object, const firn_abc_moving_matrix *moving,
+                               const firn_abc_mesh *room, firn_abc_mesh *mesh, firn_abc_mesh *all,
+                               firn_error *error)
+{
+    const firn_abc *archive = s->archive;
+    firn_abc_place place = firn_abc_place_of(archive, object, -1, error);
+    bool *kept = NULL;
+    FIRN_TRY(check_room(&place, all, room, mesh));
+    FIRN_TRY(firn_abc_selected_faces(archive, object, s->pattern, s->time, mesh->face_count, &kept,
+                                     error));
+    bool is_cage = archive->objects[object].info.kind == FIRN_ABC_KIND_SUBD;
+    firn_result result = FIRN_OK;
+    if (is_cage)
+        result = append_cage(s, object, kept, all, error);
+    if (result == FIRN_OK)
+        result = append(&place, all, mesh, is_cage ? NULL : kept, moving);
+    firn_free(kept);
+    return result;
 }
 
 static firn_result append_appearance(const scene *s, appearance next, const firn_abc_mesh *room,
@@ -266,8 +321,10 @@ static firn_result append_appearance(const scene *s, appearance next, const firn
         FIRN_TRY(
             firn_abc_instance_matrix(archive, next.mesh, s->uses, next.use, time, &moving, error));
     FIRN_TRY(firn_abc_read_mesh(archive, next.mesh, time, &mesh, error));
-    firn_abc_place place = firn_abc_place_of(archive, next.mesh, -1, error);
-    firn_result result = append(&place, all, room, &mesh, &moving);
+    // Instances are selected by their own paths, below which there are no face sets.
+    scene selected = *s;
+    selected.pattern = next.use < 0 ? s->pattern : "";
+    firn_result result = append_mesh(&selected, next.mesh, &moving, room, &mesh, all, error);
     firn_abc_mesh_free(&mesh);
     return result;
 }
@@ -277,9 +334,9 @@ firn_result firn_abc_read_world_mesh(const firn_abc *archive, const char *patter
 {
     *mesh = (firn_abc_mesh){0};
     firn_abc_mesh total = {0};
-    scene s = {.archive = archive, .time = time};
+    scene s = {.archive = archive, .pattern = pattern, .time = time};
     firn_abc_place place = {.archive = archive, .error = error};
-    firn_result result = collect(&s, pattern, error);
+    firn_result result = collect(&s, error);
     if (result == FIRN_OK)
         result = measure(&s, time, &total, error);
     if (result == FIRN_OK)

@@ -173,6 +173,10 @@ FIRN_API firn_result firn_cook_output_path(const firn_cook *cook, const char *na
                                            const char *extension, bool every_frame, char *path,
                                            firn_error *error);
 
+/// What was noted about a file when Firn wrote it: size (bytes) and checksum, from the
+/// manifest.json beside it. False: it is none of ours.
+FIRN_API bool firn_file_noted(const char *path, uint64_t *size, uint64_t *checksum);
+
 /// Adds a file that was written to the manifest of the cache.
 FIRN_API firn_result firn_cook_wrote(const firn_cook *cook, const char *path, firn_error *error);
 

@@ -56,7 +56,14 @@ FIRN_API size_t firn_abc_pod_size(firn_abc_pod pod);
 /// Opens a file and reads its table of contents. Close the archive with firn_abc_close.
 FIRN_API firn_result firn_abc_open(const char *path, firn_abc **archive, firn_error *error);
 
-/// The same for bytes in memory, which must outlive the archive; name serves the messages.
+/// Opens several files as layers of one archive: objects and properties of later files stand over
+/// those of the same path in earlier ones, and further ones are added. The metadata prune=1 takes
+/// an object or property away, replace=1 forgets what the layers before have below it.
+FIRN_API firn_result firn_abc_open_layers(const char *const *paths, int count, firn_abc **archive,
+                                          firn_error *error);
+
+/// The same as firn_abc_open for bytes in memory, which must outlive the archive; name serves the
+/// messages.
 FIRN_API firn_result firn_abc_open_memory(const void *bytes, size_t size, const char *name,
                                           firn_abc **archive, firn_error *error);
 
@@ -109,8 +116,9 @@ typedef enum firn_abc_kind {
     FIRN_ABC_KIND_POLYMESH,
     FIRN_ABC_KIND_SUBD, // a subdivision surface, of which the cage is read as a mesh
     FIRN_ABC_KIND_POINTS,
-    FIRN_ABC_KIND_FACESET,
-    FIRN_ABC_KIND_OTHER, // a schema that is not handled: curves, cameras, ...
+    FIRN_ABC_KIND_FACESET, // some faces of the mesh above it
+    FIRN_ABC_KIND_CAMERA,
+    FIRN_ABC_KIND_OTHER, // a schema that is not handled: curves, lights, patches
 } firn_abc_kind;
 
 typedef struct firn_abc_object {
@@ -210,6 +218,8 @@ FIRN_API firn_result firn_abc_world_matrix(const firn_abc *archive, int object, 
 
 // --- Meshes --------------------------------------------------------------------------------------
 
+typedef struct firn_abc_cage firn_abc_cage;
+
 typedef struct firn_abc_mesh {
     size_t vertex_count;
     firn_vec3 *position;
@@ -218,7 +228,9 @@ typedef struct firn_abc_mesh {
     size_t face_count;
     int32_t *face_size; // corners of each face
     size_t corner_count;
-    int32_t *corner; // vertex of each corner, face after face
+    int32_t *corner;      // vertex of each corner, face after face
+    size_t cage_count;    // of a world mesh: those of its parts that are subdivision surfaces
+    firn_abc_cage *cages; // firn/abc_scene.h
 } firn_abc_mesh;
 
 /// A mesh in its own space. Corners come in the stored order, clockwise seen from outside, so
@@ -231,7 +243,9 @@ FIRN_API firn_result firn_abc_read_mesh(const firn_abc *archive, int object, dou
 /// Every mesh that the pattern selects, as one mesh in world space. Corners run
 /// counter-clockwise seen from outside; velocities include the motion of the transforms. Instances
 /// bring the meshes of what they stand for, also inside of one another, and are selected by their
-/// own paths. What is hidden at the time takes no part: the mesh may be empty.
+/// own paths. A pattern that selects face sets and not their mesh brings their faces alone; one
+/// that excludes a face set leaves them out. What is hidden at the time takes no part: the mesh may
+/// be empty.
 /// FIRN_ERR_NOT_FOUND when the pattern selects no mesh.
 FIRN_API firn_result firn_abc_read_world_mesh(const firn_abc *archive, const char *pattern,
                                               double time, firn_abc_mesh *mesh, firn_error *error);
@@ -265,32 +279,6 @@ FIRN_API firn_result firn_abc_read_points(const firn_abc *archive, int object, d
 
 /// Leaves no points behind.
 FIRN_API void firn_abc_points_free(firn_abc_points *points);
-
-// --- Overview ------------------------------------------------------------------------------------
-
-typedef enum firn_abc_variance {
-    FIRN_ABC_VARIANCE_CONSTANT,      // nothing changes
-    FIRN_ABC_VARIANCE_HOMOGENEOUS,   // positions or transforms change
-    FIRN_ABC_VARIANCE_HETEROGENEOUS, // counts or topology may change
-} firn_abc_variance;
-
-/// What an object holds over time, in its own space.
-typedef struct firn_abc_summary {
-    firn_abc_variance variance;
-    uint32_t sample_count;
-    double first_time, last_time;  // s, of the first and last sample
-    size_t min_points, max_points; // of meshes and particles, over all samples
-    size_t min_faces, max_faces;   // of meshes
-    bool has_bounds;
-    double bounds[6]; // min x y z, max x y z of the stored bounds of all samples
-} firn_abc_summary;
-
-/// Reads counts and bounds, not the values. An object without a geometry schema gives zeros.
-FIRN_API firn_result firn_abc_summarize(const firn_abc *archive, int object,
-                                        firn_abc_summary *summary, firn_error *error);
-
-/// First and last sample time of all animated properties (s); false when nothing is animated.
-FIRN_API bool firn_abc_time_range(const firn_abc *archive, double *first, double *last);
 
 #ifdef __cplusplus
 }
