@@ -140,9 +140,9 @@ static firn_result put_sample(const state *archive, const firn_surface_mesh *sur
             indices[first + k] = mesh->indices[first + size - 1 - k];
         first += size;
     }
-    const void *params[FIRN_CHANNEL_LIST];
+    const void *values[FIRN_CHANNEL_LIST];
     for (size_t n = 0; n < surface->channels.count; n++)
-        params[n] = surface->values[n];
+        values[n] = surface->values[n];
     firn_abc_mesh_data data = {.point_count = mesh->point_count,
                                .face_count = mesh->face_count,
                                .corner_count = mesh->index_count,
@@ -150,7 +150,7 @@ static firn_result put_sample(const state *archive, const firn_surface_mesh *sur
                                .face_counts = mesh->face_sizes,
                                .face_indices = indices,
                                .velocities = (const firn_vec3 *)(const void *)surface->velocity,
-                               .params = params};
+                               .params = values};
     firn_result result = firn_abc_writer_put_mesh(archive->writer, archive->object, &data, error);
     if (result == FIRN_OK)
         result = firn_abc_writer_end_frame(archive->writer, error);
