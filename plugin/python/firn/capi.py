@@ -96,7 +96,8 @@ class Data(Structure):
 class BakeDef(Structure):
     _fields_ = [("cookie", c_uint32), ("whole", c_bool), ("first", c_int), ("last", c_int),
                 ("step", c_int), ("resume", c_bool), ("overwrite", c_bool),
-                ("break_lock", c_bool), ("allow_mixed", c_bool)]
+                ("break_lock", c_bool), ("allow_mixed", c_bool), ("only", c_char_p),
+                ("from_cache", c_bool)]
 
 
 class CacheFileRow(Structure):

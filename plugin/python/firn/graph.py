@@ -315,12 +315,15 @@ class Graph:
             listener.run("firn_graph_cook", text(name), int(frame), byref(data))
         return Output(data.contents, self)
 
-    def bake(self, first=None, last=None, step=1, resume=False, overwrite=False, on_progress=None,
-             on_log=None, on_frame=None):
+    def bake(self, first=None, last=None, step=1, resume=False, overwrite=False, only=None,
+             from_cache=False, on_progress=None, on_log=None, on_frame=None):
         """Writes the cache. It runs until done and lets other Python threads run.
 
         Files that are there are not replaced (FirnError "exists") unless overwrite says so, and
         then each when the new one is done; resume keeps those that are whole and of these settings.
+
+        only names the writing nodes to cook, a text or a list; from_cache cooks later stages from
+        the particles of the cache, beside other processes and the simulation.
 
         on_progress(Progress) may return STOP (a checkpoint is written and FirnError "cancelled"
         raised) or CHECKPOINT; on_log(level, node, message); on_frame(frame, skipped, stats). They
@@ -333,6 +336,9 @@ class Graph:
         settings.last = int(self.shot["last"] if last is None else last)
         settings.step, settings.resume = int(step), bool(resume)
         settings.overwrite = bool(overwrite)
+        settings.from_cache = bool(from_cache)
+        if only is not None:
+            settings.only = text(only if isinstance(only, str) else " ".join(only))
         with _Listener(self, on_progress, on_log, on_frame) as listener:
             listener.run("firn_graph_bake", byref(settings))
 
