@@ -312,8 +312,18 @@ static firn_result show_frame(job *j, const firn_render_def *shared, firn_error 
 
 // --- Many frames ---------------------------------------------------------------------------------
 
-// One camera for all frames: it sees the snow of the first, the middle and the last of the cache or
-// the numbered files, so that a frame looks the same whatever it is rendered with.
+static bool frame_scene(const job *j, firn_render_def *def)
+{
+    firn_vec3 lower, upper;
+    if (j->source.shot == NULL || firn_graph_box(j->source.shot, &lower, &upper, NULL) != FIRN_OK)
+        return false;
+    firn_render_place(def, lower, upper);
+    return true;
+}
+
+// One camera for all frames, so that a frame looks the same whatever it is rendered with: for a
+// cache that of its scene, whatever frames are there by now; for numbered files it sees the snow of
+// the first, the middle and the last.
 static firn_result share_camera(job *j, firn_render_def *shared, firn_error *error)
 {
     firn_vec3 lower = {INFINITY, INFINITY, INFINITY}, upper = {-INFINITY, -INFINITY, -INFINITY};
@@ -323,7 +333,7 @@ static firn_result share_camera(job *j, firn_render_def *shared, firn_error *err
         firn_render *render = NULL;
         FIRN_TRY(settle(j, frames[i], shared, error));
         j->def = *shared;
-        if (shared->camera != FIRN_CAMERA_FRAMED)
+        if (shared->camera != FIRN_CAMERA_FRAMED || frame_scene(j, shared))
             return FIRN_OK;
         firn_render_def small = *shared; // only its grid is wanted
         small.width = small.height = 1;
