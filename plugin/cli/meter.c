@@ -79,12 +79,12 @@ static void draw_bar(const firn_meter *meter, const firn_report *report)
     double particles = stat_of(report->stats, report->stat_count, "particles");
     double substeps = stat_of(report->stats, report->stat_count, "substeps");
     int columns = columns_of_terminal();
-    int length = snprintf(line, sizeof line, "[%s] %3.0f%%  frame %d of %d  ETA %s", bar,
-                          100.0 * share, report->frame, meter->last,
-                          clock_text(seconds_left(meter), left));
+    int length =
+        snprintf(line, sizeof line, "[%s] %3.0f%%  frame %d of %d  ETA %s", bar, 100.0 * share,
+                 report->frame, meter->last, clock_text(seconds_left(meter), left));
     if (!isnan(substeps))
-        length += snprintf(line + length, sizeof line - (size_t)length, "  %.0f substeps",
-                           substeps);
+        length +=
+            snprintf(line + length, sizeof line - (size_t)length, "  %.0f substeps", substeps);
     if (!isnan(particles))
         snprintf(line + length, sizeof line - (size_t)length, "  %.0f particles", particles);
     printf("\r%.*s\033[K", columns > 1 ? columns - 1 : 1, line);

@@ -3,6 +3,7 @@
 #include "firn/render.h"
 
 #include "bake.h"
+#include "limits.h"
 #include "meter.h"
 #include "movie.h"
 #include "render_source.h"
@@ -391,6 +392,13 @@ static int run(const void *memory, const firn_words *words)
 {
     job j = {.request = memory, .def = firn_render_def_default()};
     firn_error error;
+    double megabytes = 0.0;
+    if (j.request->memory != NULL &&
+        (!firn_read_number(j.request->memory, &megabytes) || megabytes <= 0.0))
+        return firn_usage("render", "--max-memory takes megabytes such as 4000, not '%s'",
+                          j.request->memory);
+    if (megabytes > 0.0)
+        firn_memory_bound(megabytes);
     firn_result result = firn_render_source_open(&j.source, words->words[0], j.request->grid,
                                                  &j.request->solids, &error);
     int code = firn_exit_of(result, &error);
@@ -435,8 +443,7 @@ static const firn_option options[] = {
     {"--dump-setup", "FILE.json", "writes the scene for other renderers; alone, renders nothing",
      ROW(setup)},
     {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},
-    {"--max-memory", "MB", "refuses pictures and volumes that need more; else what the machine has",
-     ROW(memory)},
+    {"--max-memory", "MB", "most memory of the process; else what the machine has", ROW(memory)},
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
 };

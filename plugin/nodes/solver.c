@@ -259,8 +259,8 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     double apart = (firn_sim_time(own->sim) - time_of(cook, cook->frame)) * cook->fps;
     if (!(fabs(apart) < 0.01))
         return firn_fail(error, FIRN_ERR_FORMAT,
-                         "'%.700s' is not of frame %d, but %.3g frames away from it",
-                         cook->restore, cook->frame, apart);
+                         "'%.700s' is not of frame %d, but %.3g frames away from it", cook->restore,
+                         cook->frame, apart);
     return FIRN_OK;
 }
 

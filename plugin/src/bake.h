@@ -24,8 +24,8 @@ typedef struct firn_bake {
     uint64_t simulation; // of the marchers
     char isa[32];        // instruction set that they use here; "": none
     bool allow_mixed;
-    bool replays;    // what the marchers made is read from files of the cache
-    bool from_cache; // and nothing else: many such processes share the cache
+    bool replays;      // what the marchers made is read from files of the cache
+    bool from_cache;   // and nothing else: many such processes share the cache
     uint64_t verified; // checksum of a file of many frames that was found whole
     firn_lock *held;   // of the nodes that write the frame in progress, one for each target
     char folder[FIRN_PATH_SIZE];

@@ -115,8 +115,7 @@ static void arrange_files(const firn_bake *bake, firn_cache_file *files, size_t 
 {
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0 && rank_of(bake, files[k].node, strlen(files[k].node)) <
-                                        rank_of(bake, files[k - 1].node,
-                                                strlen(files[k - 1].node));
+                                        rank_of(bake, files[k - 1].node, strlen(files[k - 1].node));
              k--) {
             firn_cache_file swap = files[k];
             files[k] = files[k - 1];
@@ -138,8 +137,8 @@ static size_t rank_of_stat(const firn_bake *bake, const char *name)
 static void arrange_stats(const firn_bake *bake, firn_stat *stats, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        for (size_t k = i; k > 0 && rank_of_stat(bake, stats[k].name) <
-                                        rank_of_stat(bake, stats[k - 1].name);
+        for (size_t k = i;
+             k > 0 && rank_of_stat(bake, stats[k].name) < rank_of_stat(bake, stats[k - 1].name);
              k--) {
             firn_stat swap = stats[k];
             stats[k] = stats[k - 1];

@@ -9,7 +9,8 @@
 // Whether the order and every bit of the particles are in such a file.
 static bool is_exact(const char *name)
 {
-    return firn_ends_with(name, ".bgeo") || firn_ends_with(name, ".bgeo.gz") || firn_ends_with(name, ".abc");
+    return firn_ends_with(name, ".bgeo") || firn_ends_with(name, ".bgeo.gz") ||
+           firn_ends_with(name, ".abc");
 }
 
 static bool has_frame(const firn_cache_file *file, int frame)

@@ -88,9 +88,9 @@ static void remove_files(const char *path, const char *ending)
         return;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const char *name = entry->d_name;
-        bool chosen = ending != NULL ? firn_ends_with(name, ending)
-                                     : strstr(name, ".tmp.") != NULL &&
-                                           !is_in_use(dirfd(folder), name);
+        bool chosen = ending != NULL
+                          ? firn_ends_with(name, ending)
+                          : strstr(name, ".tmp.") != NULL && !is_in_use(dirfd(folder), name);
         if (chosen)
             unlinkat(dirfd(folder), name, 0);
     }

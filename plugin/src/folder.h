@@ -1,5 +1,5 @@
-/// Folders of caches: made, cleaned, listed. Where a link stands for a folder, nothing is cleaned or
-/// listed, unless the path ends with "/.".
+/// Folders of caches: made, cleaned, listed. Where a link stands for a folder, nothing is cleaned
+/// or listed, unless the path ends with "/.".
 #ifndef FIRN_FOLDER_H
 #define FIRN_FOLDER_H
 

@@ -16,7 +16,7 @@
 
 enum { TEXT_SIZE = 400, HOST_SIZE = 256, SINCE_SIZE = 40 };
 
-#define BEAT_PAUSE 5.0 // s from one sign of life to the next
+#define BEAT_PAUSE 5.0  // s from one sign of life to the next
 #define BRIEF_WAIT 10.0 // s for a lock that is held for a moment
 
 /// Who signed a lock, as its file says it.

@@ -42,11 +42,11 @@ firn_result firn_manifest_write(const firn_manifest *manifest, const char *folde
             json_object_set_new(json, "hash", firn_hex_json(frame->hash));
         json_array_append_new(frames, json);
     }
-    json_t *root =
-        json_pack("{s:i, s:s, s:s, s:o, s:f, s:s, s:o, s:o}", "firn_manifest", MANIFEST_VERSION,
-                  "name", manifest->name, "program", manifest->program, "hash",
-                  firn_hex_json(manifest->hash), "fps", (double)manifest->fps, "units", FIRN_UNITS,
-                  "files", firn_files_json(manifest->files, manifest->file_count), "frames", frames);
+    json_t *root = json_pack(
+        "{s:i, s:s, s:s, s:o, s:f, s:s, s:o, s:o}", "firn_manifest", MANIFEST_VERSION, "name",
+        manifest->name, "program", manifest->program, "hash", firn_hex_json(manifest->hash), "fps",
+        (double)manifest->fps, "units", FIRN_UNITS, "files",
+        firn_files_json(manifest->files, manifest->file_count), "frames", frames);
     if (manifest->isa[0] != '\0')
         json_object_set_new(root, "isa", json_string(manifest->isa));
     if (manifest->simulation != 0)

@@ -116,7 +116,8 @@ bool firn_file_json_read(const json_t *json, firn_cache_file *file)
     file->size = (uint64_t)json_integer_value(size);
     const json_t *hash = json_object_get(json, "hash");
     return file->name != NULL && file->node != NULL && is_plain_name(file->name) &&
-           json_is_integer(size) && firn_hex_read(json_object_get(json, "checksum"), &file->checksum) &&
+           json_is_integer(size) &&
+           firn_hex_read(json_object_get(json, "checksum"), &file->checksum) &&
            (hash == NULL || firn_hex_read(hash, &file->hash)) && read_range(json, file);
 }
 
@@ -142,12 +143,7 @@ firn_result firn_frame_json_read(const json_t *json, uint64_t graph, firn_frame_
         {
             stats[count++] = (firn_stat){key, json_number_value(number)};
         }
-        firn_cache_frame frame = {(int)number_of,
-                                  file_count,
-                                  files,
-                                  count,
-                                  stats,
-                                  graph};
+        firn_cache_frame frame = {(int)number_of, file_count, files, count, stats, graph};
         const json_t *hash = json_object_get(json, "hash");
         *fine = *fine && (hash == NULL || firn_hex_read(hash, &frame.hash));
         if (*fine)
@@ -157,4 +153,3 @@ firn_result firn_frame_json_read(const json_t *json, uint64_t graph, firn_frame_
     firn_free(stats);
     return result;
 }
-

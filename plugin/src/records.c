@@ -115,8 +115,7 @@ static firn_result keep_records(firn_records *records, const char *cache, const 
 {
     names all;
     char path[FIRN_PATH_SIZE];
-    firn_result result =
-        list_names(cache, ending, &all) ? FIRN_OK : firn_manifest_no_memory(error);
+    firn_result result = list_names(cache, ending, &all) ? FIRN_OK : firn_manifest_no_memory(error);
     for (size_t i = 0; i < all.count && result == FIRN_OK; i++) {
         bool found = false;
         path_of(cache, all.items[i], ending, path);
@@ -167,8 +166,7 @@ static firn_result merge_frame(const firn_cache_frame *fresh, void *user, firn_e
     size_t stats = fresh->stat_count + (old != NULL ? old->stat_count : 0);
     firn_cache_file *all = firn_alloc_zero((files + 1) * sizeof *all);
     firn_stat *numbers = firn_alloc_zero((stats + 1) * sizeof *numbers);
-    firn_result result =
-        all != NULL && numbers != NULL ? FIRN_OK : firn_manifest_no_memory(error);
+    firn_result result = all != NULL && numbers != NULL ? FIRN_OK : firn_manifest_no_memory(error);
     if (result == FIRN_OK) {
         both.file_count = 0;
         for (size_t i = 0; old != NULL && i < old->file_count; i++)

@@ -1,4 +1,5 @@
-// Checkpoints. With libFuzzer their checksums are not looked at, so that what is behind is read.
+// Checkpoints. Most of what is mutated ends at their checksum; tests/unit/checkpoint.c goes behind
+// it.
 #include "fuzz_file.h"
 
 #include "firn/sim.h"

@@ -167,8 +167,7 @@ static int open_locked(firn_file_writer *file, struct stat *info)
 {
     for (;;) {
         // Never through a link that somebody left there: what it leads to would be overwritten.
-        file->descriptor =
-            open(file->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (file->descriptor < 0)
             return errno;
         struct stat named;
