@@ -74,6 +74,7 @@ ROOMS = {
     "seeding": {"base", "space", "particles"},
     "models": {"base", "particles"},
     "field": {"base", "space", "particles"},
+    "detail": {"base", "space"},
     "mpm": {"base", "space", "particles", "contact", "forces", "seeding", "models", "field"},
 }
 C_LIBRARY = set(

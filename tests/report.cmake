@@ -7,6 +7,14 @@ if(TARGET firn)
         ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
 endif()
 
+# What `firn measure` finds in clouds that are known.
+if(TARGET firn)
+    firn_test(cli_measures LIBRARIES firn_core LABELS asan
+        SOURCES unit/measures.c ${PROJECT_SOURCE_DIR}/plugin/cli/packing.c
+            ${PROJECT_SOURCE_DIR}/plugin/cli/pieces.c)
+    target_include_directories(cli_measures PRIVATE ${PROJECT_SOURCE_DIR}/plugin/cli)
+endif()
+
 # Its pieces: plots, texts, tables, labels.
 if(TARGET firn_picture)
     firn_test(cli_page LIBRARIES firn_picture m LABELS asan

@@ -183,9 +183,13 @@ static const struct {
     const char *name;
     void (*run)(const char *folder);
 } suites[] = {
-    {"alembic", firn_bench_alembic}, {"collider", firn_bench_collider},
-    {"formats", firn_bench_formats}, {"rasterize", firn_bench_rasterize},
-    {"render", firn_bench_render},   {"vdb", firn_bench_vdb},
+    {"alembic", firn_bench_alembic},
+    {"collider", firn_bench_collider},
+    {"fine", firn_bench_fine},
+    {"formats", firn_bench_formats},
+    {"rasterize", firn_bench_rasterize},
+    {"render", firn_bench_render},
+    {"vdb", firn_bench_vdb},
 };
 
 static int run_suite(const char *name, const char *folder)
@@ -198,8 +202,8 @@ static int run_suite(const char *name, const char *folder)
     }
     return firn_usage("bench",
                       "there is no suite '%s'; alembic, formats and vdb measure files, "
-                      "rasterize and render volumes, collider a deforming mesh in snow, no word "
-                      "at all the solver",
+                      "rasterize and render volumes, fine the grains of particles, collider a "
+                      "deforming mesh in snow, no word at all the solver",
                       name);
 }
 
@@ -264,13 +268,14 @@ static int run_bench(const void *memory, const firn_words *rest)
 const firn_command firn_command_bench = {
     .name = "bench",
     .summary = "measures the solver and the file formats on this machine",
-    .usage = "[alembic|collider|formats|rasterize|render|vdb] [OPTIONS]",
-    .about = "Times substeps of a snowball that hits a floor with a dome on it at 5 m/s, in the\n"
-             "middle of the impact: nanoseconds per particle and substep, stage by stage, memory,\n"
-             "and what the machine could do at best. With a word: writing and reading files, as\n"
-             "speed against plain files of the same bytes; or making volumes of particles\n"
-             "(rasterize), pictures of them beside Cycles (render), or a deforming mesh in snow\n"
-             "(collider).",
+    .usage = "[alembic|collider|fine|formats|rasterize|render|vdb] [OPTIONS]",
+    .about =
+        "Times substeps of a snowball that hits a floor with a dome on it at 5 m/s, in the\n"
+        "middle of the impact: nanoseconds per particle and substep, stage by stage, memory,\n"
+        "and what the machine could do at best. With a word: writing and reading files, as\n"
+        "speed against plain files of the same bytes; or making volumes of particles\n"
+        "(rasterize) or grains of them (fine), pictures beside Cycles (render), or a deforming\n"
+        "mesh in snow (collider).",
     .example = "  firn bench --threads 8\n"
                "  firn bench --scaling\n"
                "  firn bench --kernel cubic --integrator implicit --json\n"

@@ -77,6 +77,7 @@ int firn_bench_spray(const firn_bench_request *request);
 void firn_bench_alembic(const char *folder);
 void firn_bench_collider(const char *folder);
 void firn_bench_formats(const char *folder);
+void firn_bench_fine(const char *folder);
 void firn_bench_rasterize(const char *folder); // writes no files
 void firn_bench_render(const char *folder);
 void firn_bench_vdb(const char *folder);

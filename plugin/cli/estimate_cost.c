@@ -351,8 +351,10 @@ double firn_writer_bytes(firn_graph *graph, const char *node, const firn_solver_
     for (size_t i = 0; solver != NULL && i < count; i++) {
         if (strcmp(solvers[i].node, solver) != 0)
             continue;
+        const char *fine = find_upstream(graph, node, "fine_particles");
+        double grains = fine != NULL ? get_number(graph, fine, "children") : 1.0;
         if (raster == NULL)
-            return solvers[i].particles * particle_bytes(graph, node);
+            return solvers[i].particles * grains * particle_bytes(graph, node);
         double size = get_number(graph, raster, "voxel_size");
         return solvers[i].volume / (size * size * size) * FRINGE * voxel_bytes(graph, node, raster);
     }

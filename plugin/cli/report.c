@@ -102,6 +102,7 @@ firn_result firn_report_cache(FILE *page, const firn_record *record, size_t pict
     FIRN_TRY(firn_report_pictures(page, record, pictures, error));
     fputs("<h2>Frame by frame</h2>\n", page);
     FIRN_TRY(firn_report_plots(page, record, error));
+    firn_report_measures(page, record);
     firn_report_frames(page, record);
     firn_report_settings(page, record);
     fputs("<footer>", page);

@@ -35,6 +35,8 @@ double firn_record_bytes(const firn_record *record); // of all files
 /// The parts of the page; each is empty where there is nothing to show.
 void firn_report_tiles(FILE *page, const firn_record *record);
 firn_result firn_report_plots(FILE *page, const firn_record *record, firn_error *error);
+/// What `firn measure` finds between the first frame and the last.
+void firn_report_measures(FILE *page, const firn_record *record);
 void firn_report_frames(FILE *page, const firn_record *record);
 void firn_report_settings(FILE *page, const firn_record *record);
 

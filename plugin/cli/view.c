@@ -12,10 +12,11 @@ enum { THING_MAX = 64, EDGE_MAX = 8192, TRIAL_WIDTH = 96, TRIAL_HEIGHT = 54 };
 /// Arrays are owned.
 struct firn_view {
     char path[FIRN_PATH_SIZE];
-    firn_manifest *manifest; // of a cache, NULL: a file
-    firn_graph *shot;        // of a cache
-    firn_graph *reader;      // of the particles
-    float *radius;           // of particles that have none
+    firn_manifest *manifest;   // of a cache, NULL: a file
+    firn_graph *shot;          // of a cache
+    firn_graph *reader;        // of the particles
+    const firn_points *points; // of the reader
+    float *radius;             // of particles that have none
     firn_vec3 *surfaces[THING_MAX];
     float *widths[THING_MAX];
     firn_picture_cloud clouds[THING_MAX + 1];
@@ -37,6 +38,7 @@ static void clear(firn_view *p)
     p->radius = NULL;
     firn_graph_destroy(p->reader);
     p->reader = NULL;
+    p->points = NULL;
     p->scene = (firn_picture_scene){.clouds = p->clouds, .solids = p->solids};
 }
 
@@ -78,7 +80,7 @@ static firn_result load_snow(firn_view *p, const char *path, firn_error *error)
     FIRN_TRY(firn_graph_add(p->reader, "read_particles", "snow", error));
     FIRN_TRY(firn_graph_set_param(p->reader, "snow", "file", path, FIRN_LAYER_ALWAYS, error));
     FIRN_TRY(firn_graph_cook(p->reader, "snow", p->frame, &data, error));
-    const firn_points *points = &data->particles->points;
+    const firn_points *points = p->points = &data->particles->points;
     const firn_attribute *position = firn_points_find(points, "P");
     const firn_attribute *radius = firn_points_find(points, "pscale");
     if (position == NULL || position->storage != FIRN_STORAGE_FLOAT32 || position->tuple_size != 3)
@@ -221,6 +223,14 @@ firn_result firn_view_open(const char *path, firn_view **view, firn_error *error
     return FIRN_OK;
 }
 
+int firn_view_first(const firn_view *view)
+{
+    if (view->manifest == NULL)
+        return 1;
+    firn_manifest_view look = firn_manifest_look(view->manifest);
+    return look.frame_count > 0 ? look.frames[0].frame : 1;
+}
+
 int firn_view_last(const firn_view *view)
 {
     if (view->manifest == NULL)
@@ -242,6 +252,8 @@ firn_result firn_view_load(firn_view *view, int frame, firn_error *error)
 }
 
 const firn_picture_scene *firn_view_scene(const firn_view *view) { return &view->scene; }
+
+const firn_points *firn_view_points(const firn_view *view) { return view->points; }
 
 firn_result firn_view_draw(const firn_view *view, const firn_picture_def *def, uint8_t **rgb,
                            firn_error *error)

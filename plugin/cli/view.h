@@ -10,6 +10,7 @@
 #define FIRN_CLI_VIEW_H
 
 #include "firn/picture.h"
+#include "firn/points.h"
 
 typedef struct firn_view firn_view;
 
@@ -17,12 +18,16 @@ typedef struct firn_view firn_view;
 firn_result firn_view_open(const char *path, firn_view **view, firn_error *error);
 void firn_view_close(firn_view *view); // accepts NULL
 
-/// The last frame of a cache; 1 for a file.
+/// The first and the last frame of a cache; 1 for a file.
+int firn_view_first(const firn_view *view);
 int firn_view_last(const firn_view *view);
 
 /// Reads a frame; what an earlier call read is given up.
 firn_result firn_view_load(firn_view *view, int frame, firn_error *error);
 const firn_picture_scene *firn_view_scene(const firn_view *view);
+
+/// The particles of that frame with all their columns; NULL before the first.
+const firn_points *firn_view_points(const firn_view *view);
 
 /// Turns the camera to another side when something stands before the snow on the usual one.
 firn_result firn_view_choose_side(const firn_view *view, firn_picture_def *def, firn_error *error);

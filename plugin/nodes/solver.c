@@ -418,12 +418,13 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
 // Particles as a write node left them. Nodes behind take what is checked here.
 static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
 {
-    static const char *const needed[] = {"P", "v", "mass", "Jp"};
+    static const char *const needed[] = {"P", "v", "mass", "Jp", "id", "pscale", "F"};
     const settings *s = cook->settings;
     state *own = cook->state;
     firn_point_file_close(&own->file);
     FIRN_TRY(firn_point_file_read(&own->file, path, "", cook->frame / cook->fps, error));
-    for (size_t i = 0; i < FIRN_COUNT(needed); i++)
+    const size_t count = s->deformation ? FIRN_COUNT(needed) : FIRN_COUNT(needed) - 1;
+    for (size_t i = 0; i < count; i++)
         if (firn_points_find(&own->file.points, needed[i]) == NULL)
             return firn_fail(error, FIRN_ERR_UNSUPPORTED, "'%.700s' has no %s", path, needed[i]);
     own->data.points = own->file.points;

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cli_support import Firn, ROOT, SCENE, files_of, main
 
-COMMANDS = ("new check estimate cook resume wedge collider info describe picture render report usd "
-            "bench manual").split()
+COMMANDS = ("new check estimate cook resume wedge collider info describe picture render report "
+            "measure usd bench manual").split()
 
 
 class Help(Firn):
@@ -40,6 +40,36 @@ class Help(Firn):
         self.assertEqual(re.findall(r"(?m)^\| (\d+) \| ([^|]+) \|", manual), codes)
         for name in COMMANDS:
             self.assertIn(f"firn {name}", manual)
+
+
+class Measure(Firn):
+    def test_snow_in_flight_is_one_piece(self):
+        self.firn("cook", self.scene, "--quiet", "--set", "ball.center=0 5 0")
+        cache = self.folder / "cache/tiny/v1"
+        found = json.loads(self.firn("measure", "pieces", cache, "--json"))
+        self.assertEqual((found["from"], found["frame"], found["lost"]), (1, 5, 0))
+        for within in ("within_0.25", "within_0.1"):
+            self.assertGreater(found[within]["whole"], 0.999)
+            self.assertGreater(found[within]["pieces"], 0.999)
+            self.assertEqual(len(found[within]["sizes_m3"]), 1)
+            self.assertAlmostEqual(found[within]["sizes_m3"][0], 4.19e-3, delta=2e-4)
+        self.assertIn("in 1 pieces above 20 cm3", self.firn("measure", "pieces", cache))
+        packed = json.loads(self.firn("measure", "packing", cache, "--frame", "3", "--json"))
+        self.assertEqual(packed["frame"], 3)
+        self.assertAlmostEqual(packed["height_after_m"], packed["height_before_m"], delta=1e-3)
+        self.assertAlmostEqual(packed["density_after"], 400, delta=4)
+        self.assertIn("height after", self.firn("measure", "packing", cache))
+
+    def test_what_cannot_be_measured_is_refused(self):
+        self.firn("cook", self.scene, "--quiet", "--frames", "1-2")
+        cache = self.folder / "cache/tiny/v1"
+        for words, code, said in ((("size", cache), 2, "pieces or packing"),
+                                  (("pieces", cache, "--piece", "big"), 2, "cm3"),
+                                  (("pieces", cache, "--dust", "40"), 2, "dust"),
+                                  (("pieces", cache, "--frame", "77"), 5, "frame 77")):
+            self.firn("measure", *words, code=code)
+            self.assertIn(said, self.err)
+        self.firn("measure", "pieces", self.folder / "nowhere", code=5)
 
 
 class Describe(Firn):

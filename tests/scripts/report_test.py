@@ -102,6 +102,11 @@ class Report(cli_support.Firn):
         for text in ("cell_size", "0.05 m", "Snow solver", "A small ball falls on the floor"):
             self.assertIn(text, captions)
 
+    def test_the_page_says_what_became_of_the_snow(self):
+        text = self.report(self.cook_tiny()).text()
+        self.assertIn("What became of the snow from frame 1 to 5", text)
+        self.assertIn("share of the snow in pieces", text)
+
     def test_plots_draw_the_numbers_of_the_manifest(self):
         folder = self.cook_tiny()
         page = self.report(folder)

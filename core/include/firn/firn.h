@@ -8,6 +8,7 @@
 #include "firn/exchange.h"
 #include "firn/field.h"
 #include "firn/file.h"
+#include "firn/fine.h"
 #include "firn/force.h"
 #include "firn/level_set.h"
 #include "firn/material.h"

@@ -72,6 +72,10 @@ static const table_row table[] = {
       FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED | FIRN_CHANNEL_VOLUME,
       "`channels` of the source, or the points", NULL, 1.0f,
       "Carried along, for shading: dirt, layers, footprints"}, FIRN_COLUMN_NONE},
+    {{"sparkle", "Sparkle", FIRN_CHANNEL_FLOAT, 1, FIRN_CHANNEL_PLAIN, "", 0.0f, 0,
+      FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED, "`fine_particles` and `debris`, or the points",
+      NULL, 0.0f, "A random number from 0 to below 1 that stays with a grain, for glints"},
+      FIRN_COLUMN_NONE},
 };
 // clang-format on
 _Static_assert(FIRN_COUNT(table) == FIRN_TABLE_ROWS, "sets have room for every row");

@@ -16,6 +16,7 @@ MAIN = {
     "collider": "shape file translation rotation half_size radius friction contact "
                 "mesh_voxel_size",
     "solver": "preset cell_size gravity",
+    "fine_particles": "children size_variation loose spread flight",
     "rasterize": "voxel_size velocity compaction surface",
     "write_particles": "name format single_file",
     "write_volume": "name half density",
