@@ -3,6 +3,8 @@
 #include "shot.h"
 #include "wedge.h"
 
+#include "firn/shot.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,13 +49,6 @@ typedef struct request {
     const char *all_frames;
 } request;
 
-// A node that brings something from outside: nothing but materials comes before it.
-static bool is_input(const firn_node_info *type)
-{
-    return type->output == FIRN_KIND_COLLIDER || type->output == FIRN_KIND_SOURCE ||
-           strncmp(type->name, "read_", 5) == 0;
-}
-
 static void print_warning(firn_level level, const char *node, const char *message, void *user)
 {
     (void)user;
@@ -61,43 +56,25 @@ static void print_warning(firn_level level, const char *node, const char *messag
     fprintf(stderr, "%s: %s: %s\n", level == FIRN_LEVEL_ERROR ? "error" : "warning", node, message);
 }
 
-// Reads an input at the first and the last frame, or at all; the exit code of what goes wrong.
-static int open_input(firn_graph *graph, const char *node, bool all)
+static void print_failure(const char *node, firn_result result, const char *message, void *user)
 {
-    const firn_shot *shot = firn_graph_shot(graph);
-    for (int frame = shot->first; frame <= shot->last; frame++) {
-        if (!all && frame != shot->first && frame != shot->last)
-            continue;
-        const firn_data *data = NULL;
-        firn_error error;
-        firn_result result = firn_graph_cook(graph, node, frame, &data, &error);
-        if (result != FIRN_OK) {
-            fprintf(stderr, "error: %s\n", error.message);
-            return firn_exit_code(result);
-        }
-    }
-    return FIRN_EXIT_OK;
+    (void)node;
+    (void)result;
+    (void)user;
+    fprintf(stderr, "error: %s\n", message);
 }
 
 static int open_inputs(firn_graph *graph, bool all)
 {
     const firn_host host = {.log = print_warning};
-    int code = FIRN_EXIT_OK;
     size_t count = 0;
-    const char *node;
     firn_graph_set_host(graph, &host);
-    for (size_t i = 0; (node = firn_graph_node(graph, i)) != NULL; i++) {
-        if (!is_input(firn_graph_node_type(graph, node)))
-            continue;
-        count++;
-        int one = open_input(graph, node, all);
-        code = code == FIRN_EXIT_OK ? one : code;
-    }
+    firn_result result = firn_graph_check_inputs(graph, all, print_failure, NULL, &count, NULL);
     firn_graph_set_host(graph, NULL);
-    if (code == FIRN_EXIT_OK)
+    if (result == FIRN_OK)
         printf("inputs: %zu read at %s\n", count,
                all ? "every frame" : "the first and the last frame");
-    return code;
+    return firn_exit_code(result);
 }
 
 static int check_scene(const char *path, const request *wanted)
