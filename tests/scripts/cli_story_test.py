@@ -56,14 +56,14 @@ class Story(Firn):
 
     def test_a_shot_survives_a_bad_farm(self):
         only = ("--only", "points,archive")
+        # A disk that is full: a sentence, an exit code, and what is there is whole.
+        full = self.run_limited("cook", self.scene, *only, "--quiet")
+        self.assertIn(full.returncode, (1, 7), full.stderr)
+        self.assert_frames_whole()
         # Ten kills, each a little later; after each the cache is whole as far as it goes.
         for number in range(10):
             self.kill_after(f"frame {number + 1} ", "resume", self.scene, *only)
             self.assert_frames_whole()
-        # A disk that is full: a sentence, an exit code, and nothing lost.
-        full = self.run_limited("resume", self.scene, *only, "--quiet")
-        self.assertIn(full.returncode, (1, 7), full.stderr)
-        self.assert_frames_whole()
         # A host that died with the lock in its hand.
         (self.place / ".lock").write_text("render017 4711 2026-01-01T00:00:00Z\n")
         self.firn("resume", self.scene, *only, code=9)

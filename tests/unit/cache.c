@@ -312,7 +312,7 @@ static void a_second_writer_is_refused(void **state)
     assert_int_equal(read(ready[0], &byte, 1), 1);
     firn_error error = {0};
     firn_result result = FIRN_OK;
-    for (int i = 0; i < 200 && result == FIRN_OK; i++) {
+    for (int i = 0; i < 3000 && result == FIRN_OK; i++) {
         usleep(10000);
         result = bake(graph, true, &error);
     }
