@@ -412,6 +412,8 @@ static int run(const void *memory, const firn_words *words)
             .first = j.frames.first,
             .last = j.frames.last};
         firn_signals_catch();
+        if (!firn_movie_is(j.output)) // whose last frame is waited for
+            firn_watch_stop(j.output);
         firn_meter_start(&j.meter, words->words[0], j.output);
         result = show_all(&j, &error);
         firn_error late;

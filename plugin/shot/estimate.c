@@ -65,8 +65,22 @@ static double free_bytes(const firn_graph *graph)
     return (double)status.f_bavail * (double)status.f_frsize;
 }
 
+// Bytes that the process takes before any snow: its code, libraries and threads. Those of the
+// program that cooks are much the same.
+static double resident_bytes(void)
+{
+    long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL && fscanf(file, "%ld %ld", &pages, &resident) != 2)
+        resident = 0;
+    if (file != NULL)
+        fclose(file);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
 static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *error)
 {
+    e->memory_bytes = resident_bytes();
     for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
         const char *node = firn_graph_node(graph, i);
         if (strcmp(firn_graph_node_type(graph, node)->name, "solver") != 0 ||
@@ -84,6 +98,8 @@ static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *erro
     }
     for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
         const char *node = firn_graph_node(graph, i);
+        if (strcmp(firn_graph_node_type(graph, node)->name, "rasterize") == 0)
+            e->memory_bytes += firn_raster_bytes(graph, node, e->solvers, e->solver_count);
         if (firn_graph_node_type(graph, node)->output == FIRN_KIND_NONE)
             e->disk_bytes +=
                 e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);

@@ -160,6 +160,23 @@ static void show_life(void *user)
 
 // --- Setting up ----------------------------------------------------------------------------------
 
+void firn_bake_sweep(const firn_bake *bake)
+{
+    char inside[FIRN_PATH_SIZE];
+    snprintf(inside, sizeof inside, "%.4000s/.", bake->folder);
+    firn_folder_sweep(inside);
+}
+
+// The whole cache for this process alone, before anything else is looked at.
+static firn_result take_cache(firn_bake *bake, const firn_bake_def *def, firn_error *error)
+{
+    const firn_lock_def lock = {bake->folder, ".lock", def->break_lock, false};
+    FIRN_TRY(firn_folder_make(bake->folder, error));
+    FIRN_TRY(firn_lock_take(&bake->lock, &lock, error));
+    firn_bake_sweep(bake);
+    return FIRN_OK;
+}
+
 static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error *error)
 {
     firn_graph *graph = bake->graph;
@@ -177,6 +194,8 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     FIRN_TRY(firn_bake_find_nodes(bake, def->only, error));
     FIRN_TRY(firn_graph_check_range(graph, bake->first, error));
     FIRN_TRY(firn_graph_cache_folder(graph, bake->folder, sizeof bake->folder, error));
+    if (!bake->from_cache)
+        FIRN_TRY(take_cache(bake, def, error));
     bake->hash = firn_graph_hash(graph, NULL);
     for (size_t i = 0; i < bake->marcher_count; i++)
         bake->simulation =
@@ -189,25 +208,7 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
         firn_node_release(bake->targets[i].node);
     graph->hooks =
         (firn_bake_hooks){firn_bake_wrote, show_life, bake, bake->first, bake->step, bake->folder};
-    return FIRN_OK;
-}
-
-void firn_bake_sweep(const firn_bake *bake)
-{
-    char inside[FIRN_PATH_SIZE];
-    snprintf(inside, sizeof inside, "%.4000s/.", bake->folder);
-    firn_folder_sweep(inside);
-}
-
-// The whole cache for this process alone.
-static firn_result bake_alone(firn_bake *bake, const firn_bake_def *def, firn_error *error)
-{
-    const firn_lock_def lock = {bake->folder, ".lock", def->break_lock, false};
-    FIRN_TRY(firn_folder_make(bake->folder, error));
-    FIRN_TRY(firn_lock_take(&bake->lock, &lock, error));
-    firn_bake_sweep(bake);
-    FIRN_TRY(firn_bake_open(bake, error));
-    return bake_frames(bake, error);
+    return bake->from_cache ? FIRN_OK : firn_bake_open(bake, error);
 }
 
 firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def, firn_error *error)

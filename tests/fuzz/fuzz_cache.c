@@ -1,5 +1,6 @@
 // What a cache says about itself: manifest, times, records of single frames, lock. The first byte
 // chooses which file the rest is.
+#define _POSIX_C_SOURCE 200809L
 #include "fuzz_file.h"
 
 #include "firn/cache.h"

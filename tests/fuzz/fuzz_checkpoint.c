@@ -1,5 +1,6 @@
 // Checkpoints. Most of what is mutated ends at their checksum; tests/unit/checkpoint.c goes behind
 // it.
+#define _POSIX_C_SOURCE 200809L
 #include "fuzz_file.h"
 
 #include "firn/sim.h"

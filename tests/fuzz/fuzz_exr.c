@@ -1,4 +1,5 @@
 // Skies.
+#define _POSIX_C_SOURCE 200809L
 #include "fuzz_file.h"
 
 #include "exr.h"

@@ -1,5 +1,6 @@
 // What an interrupted Alembic writer left: the first two bytes say how long the journal is, the
 // rest is the archive.
+#define _POSIX_C_SOURCE 200809L
 #include "fuzz_file.h"
 
 #include "firn/abc_write.h"

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "fuzz_file.h"
 
 #include "firn/usd.h"

@@ -1,4 +1,5 @@
 // The layout of VDB files, which is checked before OpenVDB sees them.
+#define _POSIX_C_SOURCE 200809L
 #include "fuzz_file.h"
 
 #include "layout.h"
