@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "plugin/alembic": BASIC - {"params"},
     "plugin/formats": BASIC,
     "plugin/picture": BASIC | {"collider"},
-    "plugin/render": BASIC | {"collider", "field", "png"},
+    "plugin/render": BASIC | {"collider", "field", "png", "points"},
     "plugin/usd": BASIC | {"points"},
     "plugin/src": BASIC,
     "plugin/nodes": {"*", "!graph"},

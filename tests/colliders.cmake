@@ -1,3 +1,4 @@
-foreach(part collider_motion collider_near collider_refusals collider_shapes colliders contact flow sdf)
+foreach(part collider_motion collider_near collider_refusals collider_shapes colliders contact
+        contact_particles flow sdf)
     firn_core_test(unit_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()

@@ -5,6 +5,7 @@ function(firn_render_test name)
 endfunction()
 firn_render_test(test_render_tracking SOURCES unit/render_tracking.c LABELS asan)
 firn_render_test(test_render_path SOURCES unit/render_path.c LABELS asan)
+firn_render_test(test_render_grains SOURCES unit/render_grains.c LABELS asan)
 firn_render_test(test_render SOURCES unit/render.c LABELS asan tsan)
 if(TARGET firn)
     add_test(NAME render_cli

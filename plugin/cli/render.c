@@ -16,7 +16,7 @@
 
 typedef struct request {
     firn_words rows, solids;
-    const char *frames, *size, *output, *sheet, *setup, *grid, *quiet, *json;
+    const char *frames, *size, *output, *sheet, *setup, *grid, *particles, *quiet, *json;
     const char *threads, *memory;
 } request;
 
@@ -49,6 +49,7 @@ static firn_result apply_rows(const firn_words *rows, firn_render_def *def, firn
         firn_error why;
         if (firn_param_parse(row, def, rows->words[i + 1], &why) != FIRN_OK)
             return firn_fail(error, FIRN_ERR_ARGUMENT, "%.900s", why.message);
+        firn_render_def_settle(def); // a look counts where it stands; what follows may change it
     }
     return FIRN_OK;
 }
@@ -141,7 +142,7 @@ static double memory_limit(const job *j)
 // What a picture needs beside its volume: sums, results and their bytes, and a cache per thread.
 static firn_result check_memory(const job *j, const firn_render_def *def, firn_error *error)
 {
-    const double per_pixel = 100.0, per_thread = 13e6;
+    const double per_pixel = 200.0, per_thread = 13e6;
     double pixels = (double)def->width * def->height;
     double threads =
         def->thread_count > 0 ? def->thread_count : (double)sysconf(_SC_NPROCESSORS_ONLN);
@@ -206,6 +207,11 @@ static void say_idle(job *j, const char *row, const char *why)
     firn_meter_log(&j->meter, FIRN_LEVEL_WARNING, "render", text);
 }
 
+static bool has_particles(const job *j)
+{
+    return j->source.particles != NULL || j->source.is_cache;
+}
+
 // Options that change nothing are most often meant to.
 static void tell_idle(job *j)
 {
@@ -221,8 +227,8 @@ static void tell_idle(job *j)
         else if ((of_png && exr) || (strcmp(row->name, "half") == 0 && !exr))
             say_idle(j, row->name, of_png ? "the file is a .png or a film" : "the file is an .exr");
         else if (strcmp(row->name, "shutter") == 0 && def->shutter > 0.0f &&
-                 j->source.scene.field->velocity == NULL)
-            say_idle(j, row->name, "the volume has a velocity");
+                 j->source.scene.field->velocity == NULL && !has_particles(j))
+            say_idle(j, row->name, "the volume or its particles have a velocity");
     }
 }
 
@@ -288,10 +294,14 @@ static firn_result show_frame(job *j, const firn_render_def *shared, firn_error 
     firn_render *render = NULL;
     double begun = firn_seconds();
     FIRN_TRY(settle(j, j->frame, &def, error));
-    def.camera = shared->camera;
-    def.position = shared->position;
-    def.target = shared->target;
-    def.up = shared->up;
+    if (def.camera == FIRN_CAMERA_FRAMED) {
+        def.camera = shared->camera;
+        def.position = shared->position;
+        def.target = shared->target;
+        def.up = shared->up;
+    }
+    if (def.grains != FIRN_GRAINS_NONE)
+        FIRN_TRY(firn_render_source_load_grains(&j->source, error));
     FIRN_TRY(check_memory(j, &def, error));
     FIRN_TRY(firn_render_create(&def, &j->source.scene, &render, error));
     firn_result result = check_grid(j, render, error);
@@ -338,6 +348,7 @@ static firn_result share_camera(job *j, firn_render_def *shared, firn_error *err
             return FIRN_OK;
         firn_render_def small = *shared; // only its grid is wanted
         small.width = small.height = 1;
+        small.volume = true;
         FIRN_TRY(firn_render_create(&small, &j->source.scene, &render, error));
         firn_render_setup setup = firn_render_read_setup(render);
         firn_render_destroy(render);
@@ -399,8 +410,8 @@ static int run(const void *memory, const firn_words *words)
                           j.request->memory);
     if (megabytes > 0.0)
         firn_memory_bound(megabytes);
-    firn_result result = firn_render_source_open(&j.source, words->words[0], j.request->grid,
-                                                 &j.request->solids, &error);
+    const firn_render_names names = {j.request->grid, j.request->particles, &j.request->solids};
+    firn_result result = firn_render_source_open(&j.source, words->words[0], &names, &error);
     int code = firn_exit_of(result, &error);
     if (code == FIRN_EXIT_OK)
         code = choose_frames(&j);
@@ -442,6 +453,8 @@ static const firn_option options[] = {
      ROW(sheet)},
     {"--solid", "FILE", "a level set or mesh to show as well; may be repeated", ROW(solids), true},
     {"--grid", "NAME", "the density grid; density unless given", ROW(grid)},
+    {"--particles", "FILE",
+     "grains to show, numbered or an archive; of a cache its own unless given", ROW(particles)},
     {"--dump-setup", "FILE.json", "writes the scene for other renderers; alone, renders nothing",
      ROW(setup)},
     {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},

@@ -70,8 +70,8 @@ static void print_light(FILE *file, int *members, const firn_render_def *def,
     fputc('}', file);
     begin_object(file, members, "sky", &n);
     print_choice(file, &n, "kind", "sky", def);
-    print_vector(file, &n, "zenith", firn_scale(def->sky_strength, def->sky_color));
-    print_vector(file, &n, "horizon", firn_scale(def->sky_strength, def->sky_horizon));
+    print_vector(file, &n, "zenith", setup->zenith);
+    print_vector(file, &n, "horizon", setup->horizon);
     print_number(file, &n, "strength", (double)def->sky_strength);
     firn_print_member_text(file, &n, "file", def->sky_file);
     print_number(file, &n, "rotation_degrees", (double)def->sky_rotation);
@@ -112,8 +112,7 @@ static void print_solids(FILE *file, int *members, const firn_render_source *sou
         print_vector(file, &n, "half_size", solid->half_size);
         print_number(file, &n, "radius", (double)solid->radius);
         print_number(file, &n, "offset", (double)solid->offset);
-        print_vector(file, &n, "albedo",
-                     solid->shape == FIRN_SHAPE_PLANE ? def->ground_albedo : def->solid_albedo);
+        print_vector(file, &n, "albedo", firn_render_solid_albedo(def, &source->scene, i));
         fputc('}', file);
     }
     fputc(']', file);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #define VOLUME_NODE "render_volume"
+#define GRAIN_NODE "render_grains"
+#define FINE_NODE "render_fine"
 
 static bool is_folder(const char *path)
 {
@@ -41,14 +43,15 @@ static firn_result open_cache(firn_render_source *source, firn_error *error)
     return firn_manifest_read(source->path, &source->manifest, error);
 }
 
-firn_result firn_render_source_open(firn_render_source *source, const char *path, const char *grid,
-                                    const firn_words *solids, firn_error *error)
+firn_result firn_render_source_open(firn_render_source *source, const char *path,
+                                    const firn_render_names *names, firn_error *error)
 {
     memset(source, 0, sizeof *source);
     source->path = path;
     source->fps = 24.0f;
     source->is_cache = is_folder(path);
-    snprintf(source->grid, sizeof source->grid, "%s", grid != NULL ? grid : "");
+    snprintf(source->grid, sizeof source->grid, "%s", names->grid != NULL ? names->grid : "");
+    source->particles = names->particles;
     firn_vdb_reader_def reader = firn_vdb_reader_def_default();
     FIRN_TRY(firn_vdb_reader_create(&reader, &source->reader, error));
     if (source->is_cache)
@@ -57,9 +60,11 @@ firn_result firn_render_source_open(firn_render_source *source, const char *path
     FIRN_TRY(firn_graph_add(source->files, "read_volume", VOLUME_NODE, error));
     FIRN_TRY(firn_graph_set_param(source->files, VOLUME_NODE, "grid", source->grid,
                                   FIRN_LAYER_ALWAYS, error));
-    for (size_t i = 0; i < solids->count; i++)
-        FIRN_TRY(add_solid(source->files, i, solids->words[i], error));
-    return FIRN_OK;
+    for (size_t i = 0; i < names->solids->count; i++)
+        FIRN_TRY(add_solid(source->files, i, names->solids->words[i], error));
+    FIRN_TRY(firn_graph_add(source->files, "read_particles", GRAIN_NODE, error));
+    FIRN_TRY(firn_graph_add(source->files, "fine_particles", FINE_NODE, error));
+    return firn_graph_link(source->files, GRAIN_NODE, FINE_NODE, "particles", error);
 }
 
 void firn_render_source_close(firn_render_source *source)
@@ -68,19 +73,72 @@ void firn_render_source_close(firn_render_source *source)
     firn_graph_destroy(source->shot);
     firn_manifest_destroy(source->manifest);
     firn_vdb_reader_destroy(source->reader);
+    firn_grains_free(&source->grains);
     memset(source, 0, sizeof *source);
 }
 
 // --- Frames --------------------------------------------------------------------------------------
 
+// The shot's own render node, the last one; NULL: none.
+static const char *render_node(const firn_render_source *source)
+{
+    const char *found = NULL, *node;
+    for (size_t i = 0; source->shot != NULL && (node = firn_graph_node(source->shot, i)); i++)
+        if (strcmp(firn_graph_node_type(source->shot, node)->name, "render") == 0)
+            found = node;
+    return found;
+}
+
+// The file that a node of this type wrote, of several the one that writes what the shot's render
+// node shows; NULL when there is none.
+static const char *choose_file(const firn_render_source *source, const firn_cache_file *files,
+                               size_t count, const char *type, const char *input)
+{
+    const char *shown = NULL, *name = NULL, *node = render_node(source);
+    if (node != NULL)
+        shown = firn_graph_input(source->shot, node, input, 0);
+    for (size_t i = 0; i < count; i++) {
+        const firn_node_info *writer = firn_graph_node_type(source->shot, files[i].node);
+        if (writer == NULL || strcmp(writer->name, type) != 0)
+            continue;
+        const char *from = firn_graph_input(source->shot, files[i].node, input, 0);
+        bool wanted = shown != NULL && from != NULL && strcmp(shown, from) == 0;
+        if (name == NULL || wanted)
+            name = files[i].name;
+    }
+    return name;
+}
+
 static const char *volume_of(const firn_render_source *source, const firn_cache_frame *frame)
 {
-    for (size_t i = 0; i < frame->file_count; i++) {
-        const firn_node_info *type = firn_graph_node_type(source->shot, frame->files[i].node);
-        if (type != NULL && strcmp(type->name, "write_volume") == 0)
-            return frame->files[i].name;
-    }
-    return NULL;
+    return choose_file(source, frame->files, frame->file_count, "write_volume", "volume");
+}
+
+// Particles are in a file of the frame or in one of all frames.
+static const char *particles_of(const firn_render_source *source, const firn_cache_frame *frame)
+{
+    firn_manifest_view view = firn_manifest_look(source->manifest);
+    const char *own =
+        choose_file(source, frame->files, frame->file_count, "write_particles", "particles");
+    return own != NULL
+               ? own
+               : choose_file(source, view.files, view.file_count, "write_particles", "particles");
+}
+
+// The path of a file of the loaded frame of a cache; false when there is none.
+static bool find_in_cache(const firn_render_source *source,
+                          const char *(*choose)(const firn_render_source *,
+                                                const firn_cache_frame *),
+                          char *path)
+{
+    firn_manifest_view view = firn_manifest_look(source->manifest);
+    const char *name = NULL;
+    for (size_t i = 0; i < view.frame_count && name == NULL; i++)
+        if (view.frames[i].frame == source->frame)
+            name = choose(source, &view.frames[i]);
+    if (name != NULL)
+        snprintf(path, FIRN_PATH_SIZE, "%.2000s/%.2000s", source->path, name);
+    return name != NULL;
 }
 
 static firn_result find_volume(firn_render_source *source, firn_error *error)
@@ -88,15 +146,9 @@ static firn_result find_volume(firn_render_source *source, firn_error *error)
     if (!source->is_cache)
         return firn_path_of_frame(source->path, source->frame, source->volume,
                                   sizeof source->volume, error);
-    firn_manifest_view view = firn_manifest_look(source->manifest);
-    const char *name = NULL;
-    for (size_t i = 0; i < view.frame_count && name == NULL; i++)
-        if (view.frames[i].frame == source->frame)
-            name = volume_of(source, &view.frames[i]);
-    if (name == NULL)
+    if (!find_in_cache(source, volume_of, source->volume))
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "the cache '%s' has no volume of frame %d",
                          source->path, source->frame);
-    snprintf(source->volume, sizeof source->volume, "%.2000s/%.2000s", source->path, name);
     return FIRN_OK;
 }
 
@@ -152,6 +204,9 @@ static firn_result read_material(firn_render_source *source, const firn_vdb_list
                                  firn_render_def *def, firn_error *error)
 {
     const char *reference = meta_of(file, "density_ref_kg_m3"), *units, *value;
+    const char *look = meta_of(file, "look");
+    if (look != NULL && set_from_meta(def, "look", look, NULL) == FIRN_OK)
+        firn_render_def_settle(def);
     if (reference != NULL)
         FIRN_TRY(set_from_meta(def, "reference_density", reference, error));
     units = meta_of(file, "density_units");
@@ -184,6 +239,26 @@ static firn_result read_meta(firn_render_source *source, const firn_vdb_listing_
     return FIRN_OK;
 }
 
+// What the shot's own render node says at the frame, as far as it is not the default.
+static firn_result read_shot(firn_render_source *source, firn_render_def *def, firn_error *error)
+{
+    firn_param_table table = firn_render_params();
+    firn_render_def plain = firn_render_def_default();
+    const char *node = render_node(source);
+    for (size_t i = 0; node != NULL && i < table.count; i++) {
+        const firn_param *row = &table.params[i];
+        char usual[FIRN_TEXT_SIZE], text[FIRN_TEXT_SIZE];
+        firn_param_print(row, &plain, usual, sizeof usual);
+        FIRN_TRY(firn_graph_get_text(source->shot, node, row->name, source->frame, text,
+                                     sizeof text, error));
+        if (strcmp(usual, text) == 0)
+            continue;
+        FIRN_TRY(firn_param_parse(row, def, text, error));
+        firn_render_def_settle(def);
+    }
+    return FIRN_OK;
+}
+
 static firn_result read_listing(firn_render_source *source, firn_render_def *def, firn_error *error)
 {
     firn_vdb_listing *listing = NULL;
@@ -205,6 +280,7 @@ static firn_result cook_solids(firn_render_source *source, firn_graph *graph, fi
             continue;
         const firn_data *data = NULL;
         FIRN_TRY(firn_graph_cook(graph, node, source->frame, &data, error));
+        source->colors[source->scene.solid_count] = data->collider->color;
         source->solids[source->scene.solid_count++] = firn_collider_at_end(data->collider);
     }
     return FIRN_OK;
@@ -217,16 +293,72 @@ firn_result firn_render_source_load(firn_render_source *source, int frame, firn_
     source->frame = frame;
     FIRN_TRY(find_volume(source, error));
     FIRN_TRY(read_listing(source, def, error));
+    FIRN_TRY(read_shot(source, def, error));
     FIRN_TRY(firn_graph_set_param(source->files, VOLUME_NODE, "file", source->volume,
                                   FIRN_LAYER_ALWAYS, error));
     source->scene.solid_count = 0;
     source->scene.solids = source->solids;
+    source->scene.solid_colors = source->colors;
     FIRN_TRY(cook_solids(source, source->shot, error));
     FIRN_TRY(cook_solids(source, source->files, error));
     FIRN_TRY(firn_graph_cook(source->files, VOLUME_NODE, frame, &data, error));
     source->scene.field = data->volume->field;
     source->scene.fps = source->fps;
     source->scene.frame = frame;
+    return FIRN_OK;
+}
+
+// The shot's fine_particles node that its render node shows and that no file holds; NULL: none.
+static const char *fine_node(const firn_render_source *source)
+{
+    const char *node = render_node(source), *shown = NULL, *writer;
+    if (node != NULL && source->particles == NULL)
+        shown = firn_graph_input(source->shot, node, "particles", 0);
+    if (shown == NULL ||
+        strcmp(firn_graph_node_type(source->shot, shown)->name, "fine_particles") != 0)
+        return NULL;
+    for (size_t i = 0; (writer = firn_graph_node(source->shot, i)) != NULL; i++) {
+        const char *from = firn_graph_input(source->shot, writer, "particles", 0);
+        if (from != NULL && strcmp(from, shown) == 0 &&
+            strcmp(firn_graph_node_type(source->shot, writer)->name, "write_particles") == 0)
+            return NULL;
+    }
+    return shown;
+}
+
+// Grains that nobody wrote are made again, from the particles that they come from.
+static firn_result set_fine(firn_render_source *source, const char *node, firn_error *error)
+{
+    firn_param_table table = firn_graph_node_type(source->shot, node)->params;
+    for (size_t i = 0; i < table.count; i++) {
+        char text[FIRN_TEXT_SIZE];
+        FIRN_TRY(firn_graph_get_text(source->shot, node, table.params[i].name, source->frame, text,
+                                     sizeof text, error));
+        FIRN_TRY(firn_graph_set_param(source->files, FINE_NODE, table.params[i].name, text,
+                                      FIRN_LAYER_ALWAYS, error));
+    }
+    return FIRN_OK;
+}
+
+firn_result firn_render_source_load_grains(firn_render_source *source, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    const firn_data *data = NULL;
+    firn_grains_free(&source->grains);
+    source->scene.grains = NULL;
+    if (source->particles != NULL)
+        snprintf(path, sizeof path, "%s", source->particles);
+    else if (!source->is_cache || !find_in_cache(source, particles_of, path))
+        return FIRN_OK;
+    FIRN_TRY(
+        firn_graph_set_param(source->files, GRAIN_NODE, "file", path, FIRN_LAYER_ALWAYS, error));
+    const char *fine = fine_node(source);
+    if (fine != NULL)
+        FIRN_TRY(set_fine(source, fine, error));
+    FIRN_TRY(firn_graph_cook(source->files, fine != NULL ? FINE_NODE : GRAIN_NODE, source->frame,
+                             &data, error));
+    FIRN_TRY(firn_grains_read(&data->particles->points, &source->grains, error));
+    source->scene.grains = &source->grains;
     return FIRN_OK;
 }
 

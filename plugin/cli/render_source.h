@@ -17,6 +17,7 @@ typedef struct firn_render_source {
     firn_vdb_reader *reader;
     const char *path; // what the user named: a file, numbered files, a cache
     bool is_cache;
+    const char *particles; // files of grains that the user named; NULL: those of the cache
 
     // The frame that was loaded last.
     int frame;
@@ -25,13 +26,21 @@ typedef struct firn_render_source {
     bool relative;               // the file's density has no unit
     float fps;
     firn_collider_def solids[FIRN_SOLID_MAX];
+    firn_vec3 colors[FIRN_SOLID_MAX];
+    firn_grains grains;
     firn_render_scene scene;
 } firn_render_source;
 
-/// Opens a .vdb file, numbered files or the folder of a cache; grid may be NULL, solids are files
-/// of level sets and meshes.
-firn_result firn_render_source_open(firn_render_source *source, const char *path, const char *grid,
-                                    const firn_words *solids, firn_error *error);
+/// What the user named beside the volume: the density grid, a file of particles (both may be NULL),
+/// files of level sets and meshes.
+typedef struct firn_render_names {
+    const char *grid, *particles;
+    const firn_words *solids;
+} firn_render_names;
+
+/// Opens a .vdb file, numbered files or the folder of a cache.
+firn_result firn_render_source_open(firn_render_source *source, const char *path,
+                                    const firn_render_names *names, firn_error *error);
 void firn_render_source_close(firn_render_source *source);
 
 /// The frames that there are, for a cache; the frame in the metadata, for one file. False when only
@@ -41,6 +50,9 @@ bool firn_render_source_frames(firn_render_source *source, int *first, int *last
 /// The first, the middle and the last frame of all that there are, whichever of them are to be
 /// shown; their number. One file is its own.
 size_t firn_render_source_landmarks(const firn_render_source *source, int frame, int landmarks[3]);
+
+/// Reads the particles of the frame that was loaded, if there are any.
+firn_result firn_render_source_load_grains(firn_render_source *source, firn_error *error);
 
 /// Loads a frame; what its file says about light and material goes into the settings.
 firn_result firn_render_source_load(firn_render_source *source, int frame, firn_render_def *def,

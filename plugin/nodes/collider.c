@@ -12,6 +12,7 @@ typedef struct settings {
     int shape;
     firn_vec3 rotation; // degrees
     firn_vec3 pivot;    // m
+    firn_vec3 color;    // for pictures; zero: theirs
     firn_collider_def def;
     firn_surface_input input; // what a mesh or level set is read from
 } settings;
@@ -57,6 +58,8 @@ static const firn_param params[] = {
      "Turns the shape about X, then Y, then Z"},
     {FIRN_PARAM(settings, pivot), FIRN_VEC3, {0, 0, 0}, -1e6, 1e6, "m",
      "The point that rotation and scale leave where it is"},
+    {FIRN_PARAM(settings, color), FIRN_VEC3, {0, 0, 0}, 0, 1, "",
+     "Color in pictures: red, green, blue; 0 0 0 takes that of the renderer"},
     {"velocity_from", INPUT(velocity_from), FIRN_CHOICE, {FIRN_VELOCITY_AUTO}, 0, 3, "",
      "How fast a deforming surface pushes: auto takes the velocities of the file, checked against "
      "its motion, and else the motion; file takes only stored ones; motion leaves these aside; "
@@ -188,6 +191,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     state *own = cook->state;
     memset(&own->data, 0, sizeof own->data);
     own->data.def = s->def;
+    own->data.color = s->color;
     own->data.def.shape = core_shapes[s->shape];
     own->data.def.pose = pose_of(s);
     if (has_file(s)) {
@@ -220,7 +224,7 @@ const firn_node_type firn_node_collider = {
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
     .animated = MOTION " " TOUCH,
-    .neutral = "sequence_look_ahead mesh_look_ahead",
+    .neutral = "sequence_look_ahead mesh_look_ahead color",
     .output = FIRN_KIND_COLLIDER,
     .time_dependent = true,
     .reset = reset,

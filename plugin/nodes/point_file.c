@@ -158,19 +158,3 @@ void firn_point_file_close(firn_point_file *file)
     firn_free(file->columns);
     memset(file, 0, sizeof *file);
 }
-
-firn_result firn_points_floats(const firn_points *points, const char *name, int tuple_size,
-                               float **values, firn_error *error)
-{
-    *values = NULL;
-    const firn_attribute *column = firn_points_find(points, name);
-    if (column == NULL || column->storage == FIRN_STORAGE_STRING ||
-        column->tuple_size != tuple_size)
-        return FIRN_OK;
-    size_t count = points->count * (size_t)tuple_size;
-    *values = firn_alloc((count + 1) * sizeof **values);
-    if (*values == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %s", name);
-    firn_attribute_floats(column, 0, count, *values);
-    return FIRN_OK;
-}

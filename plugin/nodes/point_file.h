@@ -24,9 +24,4 @@ firn_result firn_point_file_read(firn_point_file *file, const char *path, const 
                                  double time, firn_error *error);
 void firn_point_file_close(firn_point_file *file);
 
-/// The values of a column as floats, tuple_size for each point; NULL in *values when the table has
-/// no such column. Released with firn_free.
-firn_result firn_points_floats(const firn_points *points, const char *name, int tuple_size,
-                               float **values, firn_error *error);
-
 #endif

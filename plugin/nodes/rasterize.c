@@ -199,7 +199,7 @@ const firn_node_type firn_node_rasterize = {
     .category = "Volumes",
     .help = "Turns particles into density, velocity, compaction and other channels on voxels, and "
             "into a level set if wanted.",
-    .version = 1,
+    .version = 2, // 2: sums of voxels in another order
     .params = params,
     .param_count = FIRN_COUNT(params),
     .rows = rows,

@@ -8,6 +8,7 @@ enum { FORMAT_PNG, FORMAT_EXR, FORMAT_BOTH };
 
 typedef struct settings {
     firn_output output;
+    bool cook;
     int format;
     firn_render_def def;
 } settings;
@@ -19,6 +20,9 @@ static const firn_node_rows rows[] = {
 
 // clang-format off
 static const firn_param params[] = {
+    {FIRN_PARAM(settings, cook), FIRN_BOOL, {1}, 0, 1, "",
+     "Makes pictures while the shot is cooked; false leaves that to `firn render`, which takes "
+     "camera, light and look from this node"},
     {FIRN_PARAM(settings, format), FIRN_CHOICE, {FORMAT_PNG}, 0, 2, "",
      "png for looking, exr for compositing with alpha, depth and variance", "png|exr|both"},
 };
@@ -52,7 +56,7 @@ static bool writes(const void *memory, size_t index, firn_node_output *file)
     const settings *s = memory;
     bool png = s->format != FORMAT_EXR && index == 0;
     *file = (firn_node_output){s->output.name, png ? "png" : "exr", true};
-    return index < (s->format == FORMAT_BOTH ? 2u : 1u);
+    return s->cook && index < (s->format == FORMAT_BOTH ? 2u : 1u);
 }
 
 static bool on_progress(const firn_render_report *report, void *user)
@@ -87,17 +91,24 @@ static firn_result frame_shot(const firn_cook *cook, firn_render_def *def, firn_
     return result == FIRN_ERR_NOT_FOUND ? FIRN_OK : result;
 }
 
-static firn_result cook(firn_cook *cook, firn_error *error)
+static firn_result show(firn_cook *cook, const firn_grains *grains, firn_error *error)
 {
     const settings *s = cook->settings;
     const firn_volume_data *volume = firn_cook_input(cook, "volume", 0)->volume;
     firn_collider_def solids[SOLID_MAX];
-    firn_render_scene scene = {
-        .field = volume->field, .solids = solids, .fps = (float)cook->fps, .frame = cook->frame};
+    firn_vec3 colors[SOLID_MAX];
+    firn_render_scene scene = {.field = volume->field,
+                               .solids = solids,
+                               .solid_colors = colors,
+                               .fps = (float)cook->fps,
+                               .frame = cook->frame,
+                               .grains = grains};
     size_t count = firn_cook_input_count(cook, "colliders");
-    for (size_t i = 0; i < count && i < SOLID_MAX; i++)
-        solids[scene.solid_count++] =
-            firn_collider_at_end(firn_cook_input(cook, "colliders", i)->collider);
+    for (size_t i = 0; i < count && i < SOLID_MAX; i++) {
+        const firn_collider_data *collider = firn_cook_input(cook, "colliders", i)->collider;
+        colors[i] = collider->color;
+        solids[scene.solid_count++] = firn_collider_at_end(collider);
+    }
     if (count > SOLID_MAX)
         firn_cook_log(cook, FIRN_LEVEL_WARNING, "only the first %d of %zu colliders are shown",
                       SOLID_MAX, count);
@@ -117,8 +128,21 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     return result;
 }
 
+static firn_result cook(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    firn_grains grains = {0};
+    if (firn_cook_input_count(cook, "particles") > 0 && s->def.grains != FIRN_GRAINS_NONE)
+        FIRN_TRY(firn_grains_read(&firn_cook_input(cook, "particles", 0)->particles->points,
+                                  &grains, error));
+    firn_result result = show(cook, &grains, error);
+    firn_grains_free(&grains);
+    return result;
+}
+
 static const firn_node_input inputs[] = {
     {"volume", FIRN_KIND_VOLUME, false, true, "Snow to show: density, and velocity for blur"},
+    {"particles", FIRN_KIND_PARTICLES, false, false, "Grains to show with it, coarse or fine"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "Solid things to show with it"},
 };
 

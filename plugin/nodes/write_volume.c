@@ -2,10 +2,12 @@
 
 #include "output_file.h"
 
+#include "firn/look.h"
 #include "firn/vdb_write.h"
 
 typedef struct settings {
     firn_output output;
+    int look; // of the table in firn/look.h
     firn_vdb_write_def def;
 } settings;
 
@@ -13,6 +15,14 @@ static const firn_node_rows rows[] = {
     {firn_output_params, offsetof(settings, output)},
     {firn_vdb_write_params, offsetof(settings, def), "frame fps"},
 };
+
+// clang-format off
+static const firn_param params[] = {
+    {FIRN_PARAM(settings, look), FIRN_CHOICE, {0}, 0, 6, "",
+     "Kind of snow: extinction, albedo and anisotropy by one name, for every renderer; custom "
+     "takes the numbers of the rows below", FIRN_LOOK_NAMES},
+};
+// clang-format on
 
 static void reset(void *memory)
 {
@@ -43,11 +53,22 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     def.frame = cook->frame;
     def.fps = (float)cook->fps;
     const firn_output_meta meta = firn_output_meta_of(cook->version);
+    firn_vdb_meta rows_of_file[FIRN_OUTPUT_META_COUNT + 1];
+    size_t count = 0;
+    for (; count < FIRN_OUTPUT_META_COUNT; count++)
+        rows_of_file[count] = meta.rows[count];
+    const firn_look *look = firn_look_at(s->look);
+    if (look != NULL) {
+        def.extinction = look->extinction * def.reference_density / 400.0f;
+        def.albedo = look->albedo;
+        def.anisotropy = look->anisotropy;
+        rows_of_file[count++] = (firn_vdb_meta){"look", "string", look->name};
+    }
     firn_vdb_content content = {.field = data->field,
                                 .surface = data->surface,
                                 .velocity = data->velocity,
-                                .meta_count = FIRN_OUTPUT_META_COUNT,
-                                .meta = meta.rows};
+                                .meta_count = count,
+                                .meta = rows_of_file};
     FIRN_TRY(firn_vdb_write(path, &def, &content, NULL, error));
     return firn_cook_wrote(cook, path, error);
 }
@@ -63,6 +84,8 @@ const firn_node_type firn_node_write_volume = {
     .category = "Files",
     .help = "Writes a .vdb file for every frame, with the numbers that shaders need.",
     .version = 1,
+    .params = params,
+    .param_count = FIRN_COUNT(params),
     .rows = rows,
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),

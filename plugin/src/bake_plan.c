@@ -49,7 +49,8 @@ static firn_result find_targets(firn_bake *bake, const char *only, firn_error *e
     FIRN_TRY(check_names(graph, only, error));
     for (size_t i = 0; i < graph->node_count; i++) {
         firn_node *node = graph->order[i];
-        node->reached = node->type->info.output == FIRN_KIND_NONE && is_named(only, node->name);
+        node->reached = node->type->info.output == FIRN_KIND_NONE && is_named(only, node->name) &&
+                        !firn_node_is_idle(node);
         if (!node->reached)
             continue;
         FIRN_TRY(firn_node_settings(node, bake->first, true, node->settings, error));

@@ -40,6 +40,16 @@ bool firn_node_spans(const firn_node *node)
     return type->writes != NULL && type->writes(node->settings, 0, &file) && !file.every_frame;
 }
 
+bool firn_node_is_idle(const firn_node *node)
+{
+    firn_node_output file;
+    const firn_node_type *type = node->type->node;
+    return type->writes != NULL &&
+           firn_node_settings(node, node->graph->shot.first, true, node->settings, NULL) ==
+               FIRN_OK &&
+           !type->writes(node->settings, 0, &file);
+}
+
 static bool has_archive(const firn_graph *graph, const firn_node *node,
                         const firn_manifest *manifest)
 {
@@ -73,7 +83,7 @@ static bool has_files(firn_graph *graph, const firn_manifest *manifest)
     const firn_shot *shot = &graph->shot;
     for (size_t i = 0; i < graph->node_count; i++) {
         const firn_node *node = graph->nodes[i];
-        if (node->type->node->writes == NULL ||
+        if (node->type->node->writes == NULL || firn_node_is_idle(node) ||
             firn_node_settings(node, shot->first, true, node->settings, NULL) != FIRN_OK)
             continue;
         size_t frames = (size_t)(shot->last - shot->first + 1);

@@ -168,6 +168,9 @@ bool firn_node_file(const firn_node *node, const void *settings, const firn_para
 /// Whether the node writes one file of many frames, with the settings that it was given last.
 bool firn_node_spans(const firn_node *node);
 
+/// Whether a node at the end writes no files as it is set: a bake passes it over.
+bool firn_node_is_idle(const firn_node *node);
+
 // graph.c
 firn_node *firn_graph_find(const firn_graph *graph, const char *name);
 firn_result firn_graph_need(const firn_graph *graph, const char *name, firn_node **node,

@@ -182,7 +182,7 @@ uint64_t firn_graph_hash(firn_graph *graph, const char *node)
     uint64_t hash = 0;
     for (size_t i = 0; i < graph->node_count; i++) {
         const firn_node *at = graph->nodes[i];
-        if (at->type->info.output != FIRN_KIND_NONE)
+        if (at->type->info.output != FIRN_KIND_NONE || firn_node_is_idle(at))
             continue;
         hash = firn_hash64(&at->fresh, sizeof hash, add_text(hash, at->name));
     }

@@ -47,10 +47,10 @@ FIRN_INLINE firn_lane_stress firn_foam_stress(const firn_foam_group *group)
                               0.5f * group->bulk * (change * change)};
 }
 
-FIRN_INLINE firn_fs3 firn_foam_viscosity(const firn_matter *matter, const firn_foam_group *group,
-                                         const firn_flow *flow)
+FIRN_INLINE firn_fs3 firn_foam_viscosity(const firn_lane_materials *materials,
+                                         const firn_foam_group *group, const firn_flow *flow)
 {
-    (void)matter, (void)group, (void)flow;
+    (void)materials, (void)group, (void)flow;
     firn_fx zero = {0};
     return (firn_fs3){zero, zero, zero, zero, zero, zero};
 }

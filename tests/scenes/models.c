@@ -208,6 +208,74 @@ static void elastic_bar_rings_at_its_frequency(void **state)
     bar_rings_at_its_frequency(&METHODS[1]);
 }
 
+// The first bending vibration of a free square bar, the closed form of dynamic testing (Goens' beam
+// of Timoshenko, as ASTM E1876 writes it): E = 0.9465 (m / b) (L f / t)^2 L / t * T for f in Hz.
+static double bending_frequency(const firn_material_def *m, double length, double thick)
+{
+    double r2 = pow(thick / length, 2.0), nu = (double)m->poisson_ratio;
+    double shear = 8.340 * (1.0 + 0.2023 * nu + 2.173 * nu * nu) * r2 * r2 /
+                   (1.0 + 6.338 * (1.0 + 0.1408 * nu + 1.536 * nu * nu) * r2);
+    double factor =
+        1.0 + 6.585 * (1.0 + 0.0752 * nu + 0.8109 * nu * nu) * r2 - 0.868 * r2 * r2 - shear;
+    double mass = (double)m->density * length * thick * thick;
+    return sqrt((double)m->young_modulus * thick * pow(thick / length, 3.0) /
+                (0.9465 * mass * factor));
+}
+
+// The shape of that vibration, 1 at the ends; x from 0 to 1.
+static double bending_shape(double x)
+{
+    const double k = 4.730040745, s = 0.982502215;
+    return 0.5 * (cosh(k * x) + cos(k * x) - s * (sinh(k * x) + sin(k * x)));
+}
+
+static void beam_bends_at_its_frequency(const method *m)
+{
+    enum { CELLS = 40, THICK = 4, SAMPLES = 200 };
+    const float cell = 0.02f, length = CELLS * cell, thick = THICK * cell;
+    firn_sim_def def = scene_def(m, cell);
+    def.gravity = ORIGIN;
+    def.beta = 0.5f;
+    def.dt_max = 5e-4f;
+    scene s = scene_open(&def);
+    firn_material_def jelly = preset("jelly");
+    jelly.damping = 0.0f;
+    firn_material_id id = scene_material(&s, &jelly);
+    for (int i = 0; i < 2 * CELLS; i++) { // slices, each with its own velocity
+        float x = 0.5f * (float)i * cell;
+        firn_source_def box =
+            scene_box(firn_vec(x, 0.0f, 0.0f), firn_vec(x + 0.5f * cell, thick, thick));
+        box.material = id;
+        box.velocity.y = 0.1f * (float)bending_shape((x + 0.25 * cell) / length);
+        scene_source(&s, &box);
+    }
+    double period = 1.0 / bending_frequency(&jelly, length, thick);
+    double before = 1.0, crossed[2] = {0.0, 0.0};
+    int crossings = 0;
+    for (int i = 1; i < SAMPLES && crossings < 2; i++) {
+        scene_step(&s, period / SAMPLES);
+        scene_read(&s);
+        double now = 0.0;
+        for (size_t p = 0; p < s.particles.count; p++)
+            now += (double)s.velocity[p].y * bending_shape((double)s.position[p].x / length);
+        if (now * before < 0.0)
+            crossed[crossings++] = (i - now / (now - before)) / SAMPLES;
+        before = now;
+    }
+    double found = 2.0 * (crossed[1] - crossed[0]);
+    print_message("%s: bends with %.4f of the period of theory\n", m->name, found);
+    if (!(fabs(found - 1.0) < 0.05))
+        fail_msg("%s: the period is %g of what it should be", m->name, found);
+    scene_close(&s);
+}
+
+static void elastic_beam_bends_at_its_frequency(void **state)
+{
+    (void)state;
+    beam_bends_at_its_frequency(&METHODS[0]);
+    beam_bends_at_its_frequency(&METHODS[1]);
+}
+
 static const char *const MATTER[] = {"paper", "jelly", "sand", "water", "mud"};
 
 static void energy_never_rises(void **state)
@@ -353,6 +421,7 @@ int main(void)
         cmocka_unit_test(dam_break_follows_the_experiment),
         cmocka_unit_test(mud_stays_below_its_yield_stress),
         cmocka_unit_test(elastic_bar_rings_at_its_frequency),
+        cmocka_unit_test(elastic_beam_bends_at_its_frequency),
         cmocka_unit_test(energy_never_rises),
         cmocka_unit_test(models_exchange_momentum_to_rounding),
         cmocka_unit_test(mixed_shots_do_not_depend_on_threads),

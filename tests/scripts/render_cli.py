@@ -71,6 +71,14 @@ def numbers_come_from_table_then_file_then_command_line(volume):
     assert look["sun"]["angle_degrees"] == 7 and look["material"]["g"] == -0.5
     assert look["material"]["sigma_t_per_density"] == 100 and look["frame"] == 12
     assert abs(look["material"]["albedo"][1] - 0.6) < 1e-6
+    # A look is a name for several numbers; what stands behind it may still change them.
+    assert setup(volume, "--look", "paper")["material"]["g"] == 0.5
+    wet = setup(volume, "--look", "wet", "--anisotropy", "0.25")["material"]
+    assert wet["g"] == 0.25 and wet["sigma_t_per_density"] == 320
+    write_ball("named.vdb", look="dirty")
+    named = setup("named.vdb")["material"]["albedo"]
+    other = setup("named.vdb", "--look", "fresh")["material"]["albedo"]
+    assert named[0] > named[2] and other[0] < other[2], (named, other)
     near = setup(volume, "--camera", "placed", "--position", "0 0 3", "--target", "0 0 0")
     assert near["camera"]["position"] == [0, 0, 3] and near["camera"]["target"] == [0, 0, 0]
     # A foreign grid: voxel (0, 0, 0) has its center at the origin.
@@ -116,6 +124,45 @@ def bad_input_has_a_code_and_a_sentence(volume):
 def setup_of(*arguments):
     expect(0, "render", *arguments, "--dump-setup", "s.json", "--quiet")
     return json.loads(Path("s.json").read_text())
+
+
+SHOT = """{"firn": 1, "name": "shot", "frames": [1, 3], "nodes": {
+  "ball": {"type": "snow_source", "params": {"center": [0, 1, 0], "radius": 0.2}},
+  "wall": {"type": "collider", "params": {"shape": "box", "color": [0.1, 0.2, 0.3]}},
+  "solver": {"type": "solver", "params": {"cell_size": 0.1}, "inputs": {"sources": ["ball"]}},
+  "points": {"type": "write_particles", "inputs": {"particles": "solver"}},
+  "volume": {"type": "rasterize", "params": {"voxel_size": 0.1}, "inputs": {"particles": "solver"}},
+  "vdb": {"type": "write_volume", "params": {"look": "wet"}, "inputs": {"volume": "volume"}},
+  "view": {"type": "render", "inputs": {"volume": "volume", "particles": "solver"}, "params": {
+    "cook": false, "camera": "placed", "field_of_view": 33,
+    "position": {"keys": [[1, [0, 1, 3]], [3, [2, 1, 3]]], "interpolation": "linear"}}}
+}}"""
+
+
+def a_shot_brings_its_camera_its_grains_and_its_colors(_volume):
+    Path("shot.firn").write_text(SHOT)
+    expect(0, "cook", "shot.firn", "--base", "cache", "--quiet")
+    cache = Path("cache/shot/v1")
+    assert not list(cache.glob("*.png")), "a render node that is off makes no pictures"
+    for frame, x in ((1, 0), (2, 1), (3, 2)):
+        found = setup_of(cache, "--frames", str(frame))
+        assert found["camera"]["position"] == [x, 1, 3], found["camera"]
+        assert found["camera"]["vertical_fov_degrees"] == 33
+        assert abs(found["material"]["albedo"][0] - 0.994) < 1e-6, found["material"]
+        assert abs(found["solids"][0]["albedo"][2] - 0.3) < 1e-6, found["solids"]
+    assert setup_of(cache, "--position", "0 0 9")["camera"]["position"] == [0, 0, 9]
+    # The camera is no part of what was cooked: with another one the cache is as good as before.
+    Path("shot.firn").write_text(SHOT.replace('"field_of_view": 33', '"field_of_view": 44'))
+    expect(0, "cook", "shot.firn", "--base", "cache", "--resume", "--quiet")
+    large = [cache, "--frames", "2", *FEW, "--grain-limit", "0.1"]
+    expect(0, "render", *large, "-o", "with.exr")
+    expect(0, "render", *large, "--grains", "none", "-o", "none.exr")
+    assert Path("with.exr").read_bytes() != Path("none.exr").read_bytes()
+    # Grains that the user names; the same file gives the same picture.
+    archive = next(cache.glob("*.abc"))
+    expect(0, "render", *large, "--particles", archive, "-o", "own.exr")
+    assert Path("with.exr").read_bytes() == Path("own.exr").read_bytes()
+    expect(5, "render", *large, "--particles", "no.bgeo", word="no.bgeo")
 
 
 def a_frame_does_not_depend_on_what_it_is_rendered_with(volume):
@@ -185,6 +232,7 @@ def main():
         write_ball("ball.vdb")
         for test in (pictures_are_written, numbers_come_from_table_then_file_then_command_line,
                      sheets_and_films_take_many_frames, bad_input_has_a_code_and_a_sentence,
+                     a_shot_brings_its_camera_its_grains_and_its_colors,
                      a_frame_does_not_depend_on_what_it_is_rendered_with,
                      work_is_refused_before_it_begins, limits_and_signals_act_within_a_second,
                      options_without_effect_are_told):

@@ -10,7 +10,8 @@ static const firn_channel dirt = {
     .initial = -1.0f,
     .use = FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED | FIRN_CHANNEL_VOLUME,
 };
-static const firn_channel mark = {.name = "mark", .components = 3, .initial = 7.0f};
+static const firn_channel mark = {
+    .name = "mark", .components = 3, .initial = 7.0f, .use = FIRN_CHANNEL_VOLUME};
 
 static void every_column_belongs_to_one_row(void **state)
 {
@@ -230,6 +231,47 @@ static void values_follow_their_particles(void **state)
     }
 }
 
+// What a grid holds, weighted by the mass in its voxels, is what the particles carry.
+static void channels_become_grids_by_name(void **state)
+{
+    (void)state;
+    firn_sim *sim = dirty_scene(0, 0);
+    scene_step(sim, 0.02);
+    firn_field_def def = firn_field_def_default();
+    def.thread_count = 1;
+    firn_field *field = NULL;
+    firn_error error;
+    scene_expect_ok(firn_sim_rasterize(sim, &def, "mark, dirt", &field, &error), &error);
+    firn_field_view view = firn_field_read(field);
+    assert_int_equal(view.grid_count, 2);
+    assert_string_equal(view.grids[0].name, "mark");
+    assert_string_equal(view.grids[1].name, "dirt");
+    assert_int_equal(view.grids[0].components, 3);
+    double carried = 0.0, found = 0.0, voxel = pow((double)view.voxel_size, 3.0);
+    firn_particle_view particles = firn_sim_particles(sim);
+    const float *carries = firn_sim_values(sim, firn_sim_find_channel(sim, "dirt"));
+    for (size_t i = 0; i < particles.count; i++)
+        carried += (double)particles.mass[i] * (double)carries[i];
+    for (size_t i = 0; i < 512 * view.leaf_count; i++) {
+        found += (double)view.density[i] * voxel * (double)view.grids[1].values[i];
+        if (view.density[i] > 1e-3f)
+            scene_expect_near((double)view.grids[0].values[3 * i + 2], 7.0, 1e-4);
+    }
+    scene_expect_near(found, carried, 1e-4 * fabs(carried));
+    firn_field_destroy(field);
+
+    static const char *const refused[] = {"mud", "dirt dirt", "material", "id"};
+    for (size_t i = 0; i < FIRN_COUNT(refused); i++) {
+        assert_int_not_equal(firn_sim_rasterize(sim, &def, refused[i], &field, &error), FIRN_OK);
+        assert_null(field);
+        char first[FIRN_CHANNEL_NAME];
+        const char *list = refused[i];
+        firn_channel_next(&list, first, sizeof first);
+        assert_non_null(strstr(error.message, first));
+    }
+    firn_sim_destroy(sim);
+}
+
 static void the_simulation_does_not_see_what_it_carries(void **state)
 {
     (void)state;
@@ -407,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_row_that_cannot_be_is_refused),
         cmocka_unit_test(what_nobody_asked_for_takes_no_memory),
         cmocka_unit_test(values_follow_their_particles),
+        cmocka_unit_test(channels_become_grids_by_name),
         cmocka_unit_test(the_simulation_does_not_see_what_it_carries),
         cmocka_unit_test(values_survive_a_retry),
         cmocka_unit_test(a_resumed_run_carries_on),

@@ -14,6 +14,8 @@
 typedef struct world {
     firn_budget budget;
     firn_colliders colliders;
+    int index[64];
+    firn_near near; // what contact looks at
 } world;
 
 static inline int setup(void **state)

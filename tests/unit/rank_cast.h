@@ -176,6 +176,7 @@ static inline void compare_block(const firn_sim *a, const firn_block *x, const f
     assert_memory_equal(&x->coord, &y->coord, sizeof x->coord);
     assert_memory_equal(&x->rest, &y->rest, sizeof x->rest);
     assert_int_equal(x->end - x->begin, y->end - y->begin);
+    assert_int_equal(a->particles.channel_count, b->particles.channel_count);
     size_t count = x->end - x->begin;
     for (int c = 0; c < a->particles.channel_count; c++)
         if (memcmp(firn_channel_of(&a->particles, c) + x->begin,
@@ -273,9 +274,14 @@ static inline firn_result fill_crash(firn_sim *sim, firn_error *error)
     return firn_sim_move_collider(sim, id, keys, 2, error);
 }
 
-// A jet that leaves the domain, snow whose volume comes from the grid, and points.
+// A jet that leaves the domain, snow whose volume comes from the grid, and points. They carry what
+// the simulation does not know: their temperature, and a color of three numbers.
 static inline firn_result fill_jet(firn_sim *sim, firn_error *error)
 {
+    const firn_source_value values[] = {{"temperature", .value = {260.0f}, .noise = 10.0f},
+                                        {"Cd", .value = {0.2f, 0.5f, 0.9f}, .noise = 0.1f}};
+    for (size_t i = 0; i < FIRN_COUNT(values); i++)
+        FIRN_TRY(firn_sim_add_channel(sim, firn_channel_find(values[i].channel), error));
     firn_source_def jet =
         firn_source_def_box(firn_vec(-0.1f, 0.2f, 0.0f), firn_vec(0.06f, 0.05f, 0.05f));
     jet.velocity = firn_vec(6.0f, 0.5f, 1.0f);
@@ -283,6 +289,8 @@ static inline firn_result fill_jet(firn_sim *sim, firn_error *error)
     jet.stiffness_noise = 0.4f;
     jet.chunk_size = 0.06f;
     jet.chunk_bond = 0.5f;
+    jet.values = values;
+    jet.value_count = FIRN_COUNT(values);
     FIRN_TRY(firn_sim_add_source(sim, &jet, NULL, error));
     firn_collider_def wall = firn_collider_def_plane(firn_vec(-1.0f, 0.5f, 0.0f), -0.1f);
     FIRN_TRY(firn_sim_add_collider(sim, &wall, NULL, error));

@@ -221,7 +221,7 @@ static firn_result run_everything(const firn_sim_def *def, firn_sim *sim, firn_e
     firn_field_def field_def = firn_field_def_default();
     field_def.thread_count = def->thread_count;
     firn_field *field = NULL;
-    FIRN_TRY(firn_sim_rasterize(sim, &field_def, &field, error));
+    FIRN_TRY(firn_sim_rasterize(sim, &field_def, "stiffness", &field, error));
     firn_field_destroy(field);
     void *bytes = NULL;
     size_t size = 0;
@@ -351,7 +351,7 @@ static void rasterized_mass_is_the_mass_of_the_snow(void **state)
         firn_field_def def = firn_field_def_default();
         firn_field *field = NULL;
         firn_error error;
-        scene_expect_ok(firn_sim_rasterize(sim, &def, &field, &error), &error);
+        scene_expect_ok(firn_sim_rasterize(sim, &def, NULL, &field, &error), &error);
         firn_field_view view = firn_field_read(field);
         double mass = 0.0, expected = 0.0, h = (double)view.voxel_size;
         for (size_t i = 0; i < 512 * view.leaf_count; i++)
@@ -361,7 +361,8 @@ static void rasterized_mass_is_the_mass_of_the_snow(void **state)
         scene_expect_near(mass, expected, 1e-5 * expected);
         firn_field_destroy(field);
         def.cookie = 0;
-        expect_sentence(firn_sim_rasterize(sim, &def, &field, &error), FIRN_ERR_ARGUMENT, &error);
+        expect_sentence(firn_sim_rasterize(sim, &def, NULL, &field, &error), FIRN_ERR_ARGUMENT,
+                        &error);
         assert_null(field);
         scene_expect_ok(firn_sim_sort(sim, &error), &error);
     }

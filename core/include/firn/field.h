@@ -3,7 +3,7 @@
 ///     firn_field_def def = firn_field_def_default();
 ///     def.voxel_size = 0.01f;
 ///     firn_field *field = NULL;
-///     FIRN_TRY(firn_sim_rasterize(sim, &def, &field, error));
+///     FIRN_TRY(firn_sim_rasterize(sim, &def, NULL, &field, error));
 ///     firn_field_view view = firn_field_read(field); // leaves of 8^3, ready for OpenVDB
 ///     firn_field_destroy(field);
 #ifndef FIRN_FIELD_H

@@ -244,8 +244,11 @@ FIRN_API firn_result firn_sim_read(const firn_sim *sim, int channel, size_t firs
 /// Valid until the simulation changes.
 FIRN_API const void *firn_sim_values(const firn_sim *sim, int channel);
 
+/// The particles as volumes. Channels that also become grids are named with spaces between, such as
+/// "temperature stiffness", in the order of the field's grids; NULL: none.
 FIRN_API firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def,
-                                        firn_field **field, firn_error *error);
+                                        const char *channels, firn_field **field,
+                                        firn_error *error);
 
 /// A checkpoint is the complete state of particles, time and emission. It is loaded into a
 /// simulation that was made with the same settings, materials, sources and colliders.

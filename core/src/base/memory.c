@@ -4,6 +4,7 @@
 
 enum {
     LARGE = 1 << 20, // bytes
+    KEPT = 1 << 16,  // bytes of scratch memory that are worth keeping
     CHUNK = 1 << 18, // bytes that a thread copies at a time
 };
 
@@ -75,7 +76,7 @@ void firn_array_free(firn_budget *budget, firn_array *array)
 
 void firn_array_relax(firn_budget *budget, firn_array *array)
 {
-    if (array->bytes > LARGE)
+    if (array->bytes > KEPT)
         firn_array_free(budget, array);
 }
 

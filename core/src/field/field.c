@@ -228,10 +228,10 @@ static void move_leaf(firn_field *to, size_t at, const firn_field *from, size_t 
     }
 }
 
-// Voxels with snow are active; what is thinner than the limit is emptied. True: any is active.
-static bool activate_leaf(firn_field *field, size_t leaf, float clip)
+// Voxels with snow are active; what is thinner than the limit is emptied.
+static void activate_leaf(firn_field *field, size_t leaf, float clip)
 {
-    uint64_t *mask = &field->mask[leaf * LEAF], any = 0;
+    uint64_t *mask = &field->mask[leaf * LEAF];
     memset(mask, 0, LEAF * sizeof *mask);
     for (size_t i = 0; i < FIRN_LEAF_VOXELS; i++) {
         size_t voxel = leaf * FIRN_LEAF_VOXELS + i;
@@ -245,17 +245,20 @@ static bool activate_leaf(firn_field *field, size_t leaf, float clip)
             memset(&field->values[g][voxel * width], 0, width * sizeof(float));
         }
     }
-    for (int i = 0; i < LEAF; i++)
-        any |= mask[i];
-    return any != 0;
 }
 
 // Keeps the leaves that hold snow, in their order.
-static void activate(firn_field *field, float clip)
+static void activate(firn_field *field, float clip, int thread_count)
 {
     size_t kept = 0;
+#pragma omp parallel for schedule(static) num_threads(thread_count)
+    for (size_t leaf = 0; leaf < field->leaf_count; leaf++)
+        activate_leaf(field, leaf, clip);
     for (size_t leaf = 0; leaf < field->leaf_count; leaf++) {
-        if (!activate_leaf(field, leaf, clip))
+        uint64_t any = 0;
+        for (int i = 0; i < LEAF; i++)
+            any |= field->mask[leaf * LEAF + (size_t)i];
+        if (any == 0)
             continue;
         if (kept != leaf)
             move_leaf(field, kept, field, leaf, -1);
@@ -342,8 +345,9 @@ static firn_result spread_velocity(firn_field *field, const firn_field_def *def,
 static void fill(const firn_raster *r, const firn_field_def *def, const firn_field *field)
 {
     size_t next = 0;
+    bool first = true;
     do {
-        firn_raster_job job = {.density_out = field->density};
+        firn_raster_pass job = {.normalize = first, .density_out = field->density};
         for (; next < field->grid_count; next++) {
             const firn_field_values from = values_at(def, r->points, next);
             if (job.item_count + from.components > FIRN_RASTER_ITEMS)
@@ -352,7 +356,8 @@ static void fill(const firn_raster *r, const firn_field_def *def, const firn_fie
                 job.item[job.item_count++] = (firn_raster_item){
                     from.values + k, field->values[next] + k, from.components, from.inverse};
         }
-        firn_raster_fill(r, &job);
+        firn_raster_run(r, &job);
+        first = false;
     } while (next < field->grid_count);
 }
 
@@ -366,19 +371,16 @@ static firn_result rasterize(firn_raster *r, const firn_field_def *def, firn_fie
     FIRN_TRY(firn_raster_lay_out(r, error));
     FIRN_TRY(list_grids(field, def, points, error));
     FIRN_TRY(claim_field(field, r->leaves.count, error));
-    firn_raster_normalize(r);
     if (def->edge > 0.0f)
         FIRN_TRY(firn_raster_sharpen(r, def->edge, error));
     if (points->mask != NULL)
         FIRN_TRY(firn_raster_mask(r, points->mask, def->edge > 0.0f ? def->edge : 1.0f, error));
-    if (r->coverage != NULL)
-        firn_raster_normalize(r);
     for (size_t i = 0; i < r->leaves.count; i++) {
         firn_coord c = r->leaves.entries[i].coord;
         field->leaf_origin[i] = (firn_coord){c.x * LEAF, c.y * LEAF, c.z * LEAF};
     }
     fill(r, def, field);
-    activate(field, def->clip);
+    activate(field, def->clip, r->thread_count);
     return spread_velocity(field, def, points, r->thread_count, error);
 }
 

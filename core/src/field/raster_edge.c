@@ -77,55 +77,35 @@ static void cover_leaf(firn_raster *r, const float *fullness, float edge, size_t
     }
 }
 
-// Density and what is wanted to judge it by; released together.
-typedef struct work {
-    float *seen;     // kg/m^3, at each particle
-    float *density;  // kg/m^3, of each voxel, then fullness
-    float *expected; // kg/m^3, of each voxel: mean of what its particles see
-} work;
-
-static firn_result claim_work(const firn_raster *r, work *w, firn_error *error)
+// Finds the density that each particle sees, and what voxels expect.
+static firn_result see(firn_raster *r, firn_error *error)
 {
     size_t voxels = r->leaves.count * FIRN_LEAF_VOXELS;
-    FIRN_TRY(firn_raster_claim(r->points->count, sizeof *w->seen, &w->seen, error));
-    FIRN_TRY(firn_raster_claim(voxels, sizeof *w->density, &w->density, error));
-    return firn_raster_claim(voxels, sizeof *w->expected, &w->expected, error);
-}
-
-static void measure_fullness(const firn_raster *r, work *w)
-{
-    const double volume = 1.0 / (r->per_voxel * r->per_voxel * r->per_voxel);
-    firn_raster_fill(r, &(firn_raster_job){.density_out = w->density});
-#pragma omp parallel for schedule(dynamic, 256) num_threads(r->thread_count)
-    for (size_t i = 0; i < r->points->count; i++) {
-        double share = (double)r->share[i] * volume / (double)r->points->mass[i];
-        w->seen[i] = (float)(firn_raster_gather(r, i, w->density) * share);
-    }
-    firn_raster_fill(r, &(firn_raster_job){.density_out = w->density,
+    FIRN_TRY(firn_raster_claim(r->points->count, sizeof *r->seen, &r->seen, error));
+    FIRN_TRY(firn_raster_claim(voxels, sizeof *r->density, &r->density, error));
+    FIRN_TRY(firn_raster_claim(voxels, sizeof *r->expected, &r->expected, error));
+    firn_raster_run(r, &(firn_raster_pass){.normalize = true, .density_out = r->density});
+    firn_raster_run(r, &(firn_raster_pass){.gather = r->density,
+                                           .seen = r->seen,
                                            .item_count = 1,
-                                           .item = {{w->seen, w->expected, 1, false}}});
-    size_t voxels = r->leaves.count * FIRN_LEAF_VOXELS;
-    for (size_t i = 0; i < voxels; i++)
-        w->density[i] = w->density[i] > 0.0f ? w->density[i] / w->expected[i] : 0.0f;
+                                           .item = {{r->seen, r->expected, 1, false}}});
+    return FIRN_OK;
 }
 
 firn_result firn_raster_sharpen(firn_raster *r, float edge, firn_error *error)
 {
-    work w = {NULL, NULL, NULL};
-    firn_result result = claim_work(r, &w, error);
-    if (result == FIRN_OK) {
-        measure_fullness(r, &w); // before there is coverage
-        result = claim_coverage(r, error);
-    }
-    if (result == FIRN_OK) {
+    const size_t voxels = r->leaves.count * FIRN_LEAF_VOXELS;
+    FIRN_TRY(see(r, error));
+    FIRN_TRY(claim_coverage(r, error));
+    // Fullness: density over the mean of what the particles around see.
+#pragma omp parallel for schedule(static) num_threads(r->thread_count)
+    for (size_t i = 0; i < voxels; i++)
+        if (r->density[i] > 0.0f)
+            r->density[i] *= r->density[i] / r->expected[i];
 #pragma omp parallel for schedule(dynamic, 16) num_threads(r->thread_count)
-        for (size_t leaf = 0; leaf < r->leaves.count; leaf++)
-            cover_leaf(r, w.density, edge, leaf);
-    }
-    firn_free(w.seen);
-    firn_free(w.density);
-    firn_free(w.expected);
-    return result;
+    for (size_t leaf = 0; leaf < r->leaves.count; leaf++)
+        cover_leaf(r, r->density, edge, leaf);
+    return FIRN_OK;
 }
 
 static void mask_leaf(firn_raster *r, const firn_sdf *sdf, float edge, size_t leaf)

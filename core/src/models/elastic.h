@@ -61,10 +61,10 @@ FIRN_INLINE firn_lane_stress firn_elastic_stress(const firn_elastic_group *group
                               firn_corotated_energy(strain, group->moduli)};
 }
 
-FIRN_INLINE firn_fs3 firn_elastic_viscosity(const firn_matter *matter,
+FIRN_INLINE firn_fs3 firn_elastic_viscosity(const firn_lane_materials *materials,
                                             const firn_elastic_group *group, const firn_flow *flow)
 {
-    firn_fx wanted = firn_material_of(&matter->materials, FIRN_ELASTIC_DAMPING);
+    firn_fx wanted = firn_material_of(materials, FIRN_ELASTIC_DAMPING);
     return firn_damping(wanted, group->moduli, flow);
 }
 

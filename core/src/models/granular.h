@@ -166,11 +166,11 @@ FIRN_INLINE firn_lane_stress firn_granular_stress(const firn_granular_group *gro
 }
 
 /// Friction is enough.
-FIRN_INLINE firn_fs3 firn_granular_viscosity(const firn_matter *matter,
+FIRN_INLINE firn_fs3 firn_granular_viscosity(const firn_lane_materials *materials,
                                              const firn_granular_group *group,
                                              const firn_flow *flow)
 {
-    (void)matter, (void)group, (void)flow;
+    (void)materials, (void)group, (void)flow;
     firn_fx zero = {0};
     return (firn_fs3){zero, zero, zero, zero, zero, zero};
 }

@@ -144,10 +144,10 @@ FIRN_INLINE firn_lane_stress firn_liquid_stress(const firn_liquid_group *group)
 }
 
 /// 2 eta dev(sym L), and against ringing a resistance to changes of volume.
-FIRN_INLINE firn_fs3 firn_liquid_viscosity(const firn_matter *matter,
+FIRN_INLINE firn_fs3 firn_liquid_viscosity(const firn_lane_materials *materials,
                                            const firn_liquid_group *group, const firn_flow *flow)
 {
-    (void)matter;
+    (void)materials;
     const firn_fx *m = flow->gradient->m;
     firn_fx eta = group->j * group->viscosity, rate = m[0] + m[4] + m[8];
     firn_fx damping = (FIRN_LIQUID_BULK_SHARE * flow->cell_size) * group->impedance;

@@ -9,7 +9,7 @@
 ///     firn_NAME_moves_f(matter) -> bool                      whether it uses the slots of F
 ///     firn_NAME_wave2(group, bulk) -> (m/s)^2                bound of the explicit step, squared
 ///     firn_NAME_stress(group) -> firn_lane_stress            Kirchhoff stress and energy
-///     firn_NAME_viscosity(matter, group, flow) -> stress     of the explicit step with APIC
+///     firn_NAME_viscosity(materials, group, flow) -> stress  of the explicit step with APIC
 ///     firn_NAME_prepare(matter, group, bulk, cache)          for the Hessian product; the last
 ///                                                            two: V0 mu, V0 lambda near its
 ///                                                            diagonal

@@ -201,10 +201,10 @@ FIRN_INLINE firn_lane_stress firn_snow_stress(const firn_snow_group *group)
 }
 
 /// What resists the rate of deformation, method.md (24).
-FIRN_INLINE firn_fs3 firn_snow_viscosity(const firn_matter *matter, const firn_snow_group *group,
-                                         const firn_flow *flow)
+FIRN_INLINE firn_fs3 firn_snow_viscosity(const firn_lane_materials *materials,
+                                         const firn_snow_group *group, const firn_flow *flow)
 {
-    firn_fx wanted = firn_material_of(&matter->materials, FIRN_SNOW_DAMPING);
+    firn_fx wanted = firn_material_of(materials, FIRN_SNOW_DAMPING);
     return firn_damping(wanted, group->moduli, flow);
 }
 

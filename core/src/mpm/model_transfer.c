@@ -77,23 +77,32 @@ static void measure(const firn_pass *pass, const firn_segment *segment, firn_lan
     }
 }
 
+// What a group is made of while it is at hand. The slots of F are not part of it: vectors that
+// nobody reads again would go to the stack and back.
+typedef struct firn_inside {
+    firn_lane_materials materials;
+    firn_fx jp;
+    model_group group;
+} firn_inside;
+
 // The stress of a group at the start of a substep, and its share in the sums.
-FIRN_INLINE void find_stress(const firn_pass *pass, firn_state *s, const firn_matter *matter,
-                             const model_group *group, firn_lane_sums *sums)
+FIRN_INLINE void find_stress(const firn_pass *pass, firn_state *s, const firn_inside *inside,
+                             firn_lane_sums *sums)
 {
-    firn_lane_stress stress = MODEL(stress)(group);
+    firn_lane_stress stress = MODEL(stress)(&inside->group);
     sums->elastic += s->volume * stress.energy;
     if (MODEL(packs)) {
         firn_ix there = lanes_below(s->n);
-        sums->jp += firn_fx_select(there, matter->jp, firn_fx_set(0.0f));
+        sums->jp += firn_fx_select(there, inside->jp, firn_fx_set(0.0f));
         sums->jp_min =
-            firn_fx_min(sums->jp_min, firn_fx_select(there, matter->jp, firn_fx_set(FIRN_NO_JP)));
+            firn_fx_min(sums->jp_min, firn_fx_select(there, inside->jp, firn_fx_set(FIRN_NO_JP)));
         sums->packing += (uint32_t)s->n;
     }
     s->stress = stress.tau;
     if (pass->scheme == FIRN_SCHEME_APIC) {
         firn_flow flow = {&s->c, s->wave2, pass->dt, pass->grid->cell_size};
-        s->stress = firn_fs3_add(s->stress, MODEL(viscosity)(matter, group, &flow));
+        firn_fs3 viscous = MODEL(viscosity)(&inside->materials, &inside->group, &flow);
+        s->stress = firn_fs3_add(s->stress, viscous);
     }
 }
 
@@ -110,10 +119,10 @@ static void to_grid(const firn_pass *pass, const firn_segment *segment, firn_out
         if (affine != AFFINE_NONE)
             s.c = matrix_load(pass, FIRN_C, first, n, 0.0f);
         firn_matter matter = matter_load(pass, first, n);
-        model_group group = MODEL(load)(&matter);
-        state_measure(pass, &s, &group);
+        firn_inside inside = {matter.materials, matter.jp, MODEL(load)(&matter)};
+        state_measure(pass, &s, &inside.group);
         particles_prefetch(pass, segment, first, affine, FETCH_DEFORMATION);
-        find_stress(pass, &s, &matter, &group, &out->sums);
+        find_stress(pass, &s, &inside, &out->sums);
         FIRN_KERNEL(outbound_add)(pass, &s, out);
         particles_prefetch(pass, segment, first, affine, FETCH_REST);
         first += (size_t)n;
@@ -121,22 +130,15 @@ static void to_grid(const firn_pass *pass, const firn_segment *segment, firn_out
 }
 
 // The slots of the model, method.md (12) and (13).
-FIRN_INLINE model_group update_matter(const firn_pass *pass, const firn_state *s,
-                                      firn_matter *matter, firn_fm3 gradient)
+FIRN_INLINE firn_inside update_matter(const firn_pass *pass, const firn_state *s, firn_fm3 gradient)
 {
-    *matter = matter_load(pass, s->first, s->n);
-    model_group group = MODEL(update)(matter, gradient, pass->dt);
-    if (MODEL(moves_f)(matter))
-        matrix_store(pass, FIRN_F, s->first, s->n, matter->f);
-    lanes_store(firn_channel_of(pass->particles, FIRN_JP) + s->first, matter->jp, s->n);
-    return group;
+    firn_matter matter = matter_load(pass, s->first, s->n);
+    model_group group = MODEL(update)(&matter, gradient, pass->dt);
+    if (MODEL(moves_f)(&matter))
+        matrix_store(pass, FIRN_F, s->first, s->n, matter.f);
+    lanes_store(firn_channel_of(pass->particles, FIRN_JP) + s->first, matter.jp, s->n);
+    return (firn_inside){matter.materials, matter.jp, group};
 }
-
-// What a group is made of while it is at hand.
-typedef struct firn_inside {
-    firn_matter matter;
-    model_group group;
-} firn_inside;
 
 // The blend of FLIP and PIC, method.md (14).
 FIRN_INLINE firn_fx3 blend(const firn_pass *pass, size_t first, int n, firn_fx3 pic, firn_fx3 old)
@@ -185,7 +187,7 @@ FIRN_INLINE void group_to_particles(const firn_pass *pass, firn_state *s, firn_s
                                     int order, const firn_inbound *in, firn_inside *inside)
 {
     firn_fm3 gradient = group_from_grid(pass, s, scheme, order, &in->tiles, in->affine);
-    inside->group = update_matter(pass, s, &inside->matter, gradient);
+    *inside = update_matter(pass, s, gradient);
     vector_store(pass, FIRN_V, s->first, s->n, s->v);
     state_measure(pass, s, &inside->group);
 }
@@ -235,7 +237,7 @@ static void to_particles(const firn_pass *pass, const firn_segment *segment, fir
         particles_prefetch(pass, segment, s.first, in->affine, FETCH_DEFORMATION);
         firn_ix in_reach = widen(&limits, segment->block, &s);
         if (out != NULL && firn_ix_all(in_reach)) {
-            find_stress(next, &s, &inside.matter, &inside.group, &out->sums);
+            find_stress(next, &s, &inside, &out->sums);
             FIRN_KERNEL(outbound_add)(next, &s, out);
         }
         particles_prefetch(pass, segment, s.first, in->affine, FETCH_REST);

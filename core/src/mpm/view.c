@@ -163,26 +163,97 @@ firn_result firn_sim_read(const firn_sim *sim, int channel, size_t first, size_t
     return FIRN_OK;
 }
 
-firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def, firn_field **field,
+// --- Volumes -------------------------------------------------------------------------------------
+
+/// What a field is made from, read out of a simulation.
+typedef struct raster_input {
+    firn_vec3 *vectors; // positions, then velocities
+    size_t value_count;
+    firn_field_values values[FIRN_CHANNEL_MAX];
+    float *read[FIRN_CHANNEL_MAX]; // of the values that have no array of their own
+} raster_input;
+
+static void free_input(raster_input *input)
+{
+    firn_free(input->vectors);
+    for (size_t i = 0; i < input->value_count; i++)
+        firn_free(input->read[i]);
+}
+
+static firn_result find_volume(const firn_sim *sim, const char *word, int *channel,
                                firn_error *error)
 {
-    *field = NULL;
+    *channel = firn_sim_find_channel(sim, word);
+    if (*channel < 0 || !firn_sim_has_channel(sim, *channel))
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "the particles have no channel '%s'", word);
+    const firn_channel *row = firn_sim_channel(sim, *channel);
+    if ((row->use & FIRN_CHANNEL_VOLUME) == 0 || row->type != FIRN_CHANNEL_FLOAT)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "the channel '%s' cannot become a volume", word);
+    return FIRN_OK;
+}
+
+static firn_result add_values(const firn_sim *sim, const char *word, raster_input *input,
+                              firn_error *error)
+{
+    int channel;
+    size_t count = sim->particles.count, at = input->value_count;
+    FIRN_TRY(find_volume(sim, word, &channel, error));
+    const firn_channel *row = firn_sim_channel(sim, channel);
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(input->values[i].name, row->name) == 0)
+            return firn_fail(error, FIRN_ERR_ARGUMENT, "the channel '%s' is named twice", word);
+    const float *values = firn_sim_values(sim, channel);
+    if (values == NULL) {
+        input->read[at] = firn_alloc((count + 1) * (size_t)row->components * sizeof(float));
+        if (input->read[at] == NULL)
+            return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for %zu values of '%s'", count,
+                             word);
+        input->value_count++;
+        FIRN_TRY(firn_sim_read(sim, channel, 0, count, input->read[at], error));
+        values = input->read[at];
+    } else {
+        input->value_count++;
+    }
+    input->values[at] =
+        (firn_field_values){row->name, row->components, (row->use & FIRN_CHANNEL_INVERSE) != 0,
+                            row->background, values};
+    return FIRN_OK;
+}
+
+static firn_result read_input(const firn_sim *sim, const char *channels, raster_input *input,
+                              firn_error *error)
+{
     size_t count = sim->particles.count;
-    firn_vec3 *vectors = firn_alloc(2 * count * sizeof *vectors);
-    if (vectors == NULL)
+    char word[2 * FIRN_CHANNEL_NAME];
+    for (const char *list = channels; list != NULL && firn_channel_next(&list, word, sizeof word);)
+        FIRN_TRY(add_values(sim, word, input, error));
+    input->vectors = firn_alloc((2 * count + 1) * sizeof *input->vectors);
+    if (input->vectors == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for %zu positions", count);
-    read_positions(sim, 0, count, vectors);
-    read_columns(sim, FIRN_VELOCITY, 0, count, vectors + count);
+    read_positions(sim, 0, count, input->vectors);
+    read_columns(sim, FIRN_VELOCITY, 0, count, input->vectors + count);
+    return FIRN_OK;
+}
+
+firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def, const char *channels,
+                               firn_field **field, firn_error *error)
+{
+    *field = NULL;
+    raster_input input = {.vectors = NULL};
+    firn_result result = read_input(sim, channels, &input, error);
     firn_particle_view view = firn_sim_particles(sim);
     firn_field_points points = {
-        .count = count,
-        .position = vectors,
+        .count = view.count,
+        .position = input.vectors,
         .mass = view.mass,
-        .velocity = vectors + count,
+        .velocity = input.vectors + view.count,
         .jp = view.jp,
         .cell_size = sim->def.cell_size,
+        .value_count = input.value_count,
+        .values = input.values,
     };
-    firn_result result = firn_field_create(def, &points, field, error);
-    firn_free(vectors);
+    if (result == FIRN_OK)
+        result = firn_field_create(def, &points, field, error);
+    free_input(&input);
     return result;
 }

@@ -196,7 +196,7 @@ def set_sky(sky):
     background = tree.nodes["Background"]
     background.inputs["Strength"].default_value = 1.0
     zenith, horizon = ([float(v) for v in sky[key]] + [1.0] for key in ("zenith", "horizon"))
-    if sky["kind"] == "gradient":
+    if sky["kind"] in ("gradient", "physical"):
         place = tree.nodes.new("ShaderNodeTexCoord")
         split = tree.nodes.new("ShaderNodeSeparateXYZ")
         mix = tree.nodes.new("ShaderNodeMix")  # takes heights below 0 as 0

@@ -295,3 +295,19 @@ bool firn_points_bounds(const firn_points *points, firn_vec3 *lower, firn_vec3 *
     return range[0].lower <= range[0].upper && range[1].lower <= range[1].upper &&
            range[2].lower <= range[2].upper;
 }
+
+firn_result firn_points_floats(const firn_points *points, const char *name, int tuple_size,
+                               float **values, firn_error *error)
+{
+    *values = NULL;
+    const firn_attribute *column = firn_points_find(points, name);
+    if (column == NULL || column->storage == FIRN_STORAGE_STRING ||
+        column->tuple_size != tuple_size)
+        return FIRN_OK;
+    size_t count = points->count * (size_t)tuple_size;
+    *values = firn_alloc((count + 1) * sizeof **values);
+    if (*values == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %s", name);
+    firn_attribute_floats(column, 0, count, *values);
+    return FIRN_OK;
+}

@@ -49,6 +49,7 @@ typedef struct firn_collider_data {
     const firn_pose_key *keys; // from the frame before to this one
     bool deforms;              // then surface tells where it begins and ends
     firn_surface_key surface[2];
+    firn_vec3 color; // red, green, blue in pictures; zero: what the renderer has
 } firn_collider_data;
 
 /// The collider as it stands at the end of the interval.

@@ -67,6 +67,22 @@ static firn_result load_image(firn_sky_image *image, const firn_render_def *def,
                             def->sky_file);
 }
 
+static firn_result make_model(firn_light *light, const firn_render_def *def, firn_error *error)
+{
+    firn_sky_model *model = firn_alloc(sizeof *model);
+    if (model == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot hold the sky");
+    firn_sky_model_make(model, light->sun, def->turbidity, def->sun_irradiance / 3.0f);
+    light->irradiance = model->direct;
+    for (int row = 0; row < FIRN_SKY_HEIGHTS; row++)
+        for (int i = 0; i < FIRN_SKY_TURNS; i++)
+            model->radiance[row][i] = firn_scale(def->sky_strength, model->radiance[row][i]);
+    light->horizon = model->radiance[0][FIRN_SKY_TURNS / 2];
+    light->zenith = model->radiance[FIRN_SKY_HEIGHTS - 1][0];
+    light->model = model;
+    return FIRN_OK;
+}
+
 firn_result firn_light_create(firn_light *light, const firn_render_def *def, firn_error *error)
 {
     memset(light, 0, sizeof *light);
@@ -76,6 +92,8 @@ firn_result firn_light_create(firn_light *light, const firn_render_def *def, fir
     light->sky = def->sky;
     light->zenith = firn_scale(def->sky_strength, def->sky_color);
     light->horizon = firn_scale(def->sky_strength, def->sky_horizon);
+    if (def->sky == FIRN_SKY_PHYSICAL)
+        return make_model(light, def, error);
     if (def->sky != FIRN_SKY_IMAGE)
         return FIRN_OK;
     firn_result result = load_image(&light->image, def, error);
@@ -89,6 +107,8 @@ void firn_light_free(firn_light *light)
     firn_free(light->image.rgb);
     firn_free(light->image.column);
     firn_free(light->image.row);
+    firn_free(light->model);
+    light->model = NULL;
     memset(&light->image, 0, sizeof light->image);
 }
 
@@ -159,10 +179,20 @@ firn_vec3 firn_sky_radiance(const firn_light *light, firn_vec3 direction)
         return light->zenith;
     if (light->sky == FIRN_SKY_GRADIENT)
         return firn_lerp(light->horizon, light->zenith, fmaxf(direction.y, 0.0f));
+    if (light->sky == FIRN_SKY_PHYSICAL)
+        return firn_sky_model_radiance(light->model, direction);
     int x, y;
     pixel_of(&light->image, direction, &x, &y);
     const float *rgb = light->image.rgb + 3 * ((size_t)y * (size_t)light->image.width + (size_t)x);
     return firn_vec(rgb[0], rgb[1], rgb[2]);
+}
+
+firn_vec3 firn_sun_radiance(const firn_light *light, firn_vec3 direction)
+{
+    bool seen = light->sky == FIRN_SKY_PHYSICAL && light->sun_cosine < 1.0f &&
+                firn_dot(direction, light->sun) >= light->sun_cosine;
+    float scale = seen ? 1.0f / (2.0f * FIRN_PI * (1.0f - light->sun_cosine)) : 0.0f;
+    return firn_scale(scale, light->irradiance);
 }
 
 firn_vec3 firn_sun_sample(const firn_light *light, firn_random *random)

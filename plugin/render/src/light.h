@@ -3,6 +3,7 @@
 #define FIRN_RENDER_LIGHT_H
 
 #include "random.h"
+#include "sky_model.h"
 
 #include "firn/render.h"
 
@@ -22,6 +23,7 @@ typedef struct firn_light {
     int sky;              // firn_render_sky
     firn_vec3 zenith, horizon;
     firn_sky_image image;
+    firn_sky_model *model; // of a physical sky
 } firn_light;
 
 firn_result firn_light_create(firn_light *light, const firn_render_def *def, firn_error *error);
@@ -29,6 +31,9 @@ void firn_light_free(firn_light *light);
 
 /// Radiance of the sky, without the sun.
 firn_vec3 firn_sky_radiance(const firn_light *light, firn_vec3 direction);
+
+/// What the sun's disk adds for an eye that looks at it.
+firn_vec3 firn_sun_radiance(const firn_light *light, firn_vec3 direction);
 
 /// A direction to the sun's disk.
 firn_vec3 firn_sun_sample(const firn_light *light, firn_random *random);

@@ -2,8 +2,10 @@
 #ifndef FIRN_RENDER_PATH_H
 #define FIRN_RENDER_PATH_H
 
+#include "grains.h"
 #include "light.h"
 #include "solids.h"
+#include "surface.h"
 #include "tracking.h"
 
 /// How snow scatters; after some bounces another one may stand in for it.
@@ -13,11 +15,25 @@ typedef struct firn_scatter {
     firn_vec3 albedo;
 } firn_scatter;
 
+/// How grains do beside their color, which is that of the snow.
+typedef struct firn_grain_look {
+    float translucency; // share of light that goes through
+    float sparkle;      // share that a facet mirrors
+    float cosine;       // of half the width of a glint
+    float blunt;        // the same where light that has already been scattered meets a facet
+} firn_grain_look;
+
 /// What light meets; shared by all threads, never written.
 typedef struct firn_world {
     const firn_density_grid *grid;
     const firn_solids *solids;
     const firn_light *light;
+    const firn_grain_set *grains; // NULL: none
+    firn_grain_look grain;
+    firn_surface ground; // of planes
+    firn_surface faces;  // of boxes
+    float detail;        // m for each voxel of distance: what a pixel covers
+    int grain_bounces;   // that grains count for; 0: all
     firn_scatter snow, even;
     int similarity; // bounces until `even` counts; 0: never
     int max_bounces;
@@ -26,7 +42,9 @@ typedef struct firn_world {
 
 typedef struct firn_path_sample {
     firn_vec3 radiance;
-    float depth; // voxels to what is first met; INFINITY: the sky
+    firn_vec3 glint;          // of it, what the sun sends by way of the first facet
+    firn_vec3 albedo, normal; // of what is first met; no normal in the middle of snow
+    float depth;              // voxels to what is first met; INFINITY: the sky
 } firn_path_sample;
 
 /// unit is the random number of the first flight, which may be one of a well spread sequence.

@@ -132,6 +132,26 @@ static float refine(const firn_solid *solid, firn_vec3 from, firn_vec3 d, float 
     return outside;
 }
 
+// The gradient between cells has steps; over two voxels it has none.
+static firn_vec3 smooth_normal(const firn_solid *solid, firn_vec3 p)
+{
+    const firn_vec3 axes[3] = {{1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}};
+    float slope[3], plain[3];
+    firn_vec3 gradient = {0.0f, 0.0f, 0.0f}, unused;
+    float distance;
+    look(solid, p, &distance, &gradient);
+    plain[0] = gradient.x;
+    plain[1] = gradient.y;
+    plain[2] = gradient.z;
+    for (int axis = 0; axis < 3; axis++) {
+        float ahead, behind;
+        bool known = look(solid, firn_add(p, axes[axis]), &ahead, &unused) &&
+                     look(solid, firn_sub(p, axes[axis]), &behind, &unused);
+        slope[axis] = known ? 0.5f * (ahead - behind) * solid->set->map.scale : plain[axis];
+    }
+    return firn_normalize(firn_vec(slope[0], slope[1], slope[2]));
+}
+
 bool firn_level_set_meet(const firn_solid *solid, firn_vec3 from, firn_vec3 direction, float *t,
                          firn_vec3 *normal)
 {
@@ -149,8 +169,7 @@ bool firn_level_set_meet(const firn_solid *solid, firn_vec3 from, firn_vec3 dire
         }
         if (distance < 0.0f && outside) {
             *t = refine(solid, from, direction, before, at);
-            look(solid, firn_add_scaled(from, *t, direction), &distance, &gradient);
-            gradient = firn_normalize(gradient);
+            gradient = smooth_normal(solid, firn_add_scaled(from, *t, direction));
             *normal = firn_dot(gradient, direction) > 0.0f ? firn_scale(-1.0f, gradient) : gradient;
             return true;
         }

@@ -150,6 +150,8 @@ bool firn_solids_meet(const firn_solids *solids, firn_vec3 from, firn_vec3 direc
             continue;
         hit->normal = firn_rotate(solid->pose.rotation, normal);
         hit->albedo = solid->albedo;
+        hit->solid = solid;
+        hit->local = firn_add_scaled(local, hit->distance, d);
         met = true;
     }
     return met;

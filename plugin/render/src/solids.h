@@ -32,6 +32,8 @@ typedef struct firn_hit {
     float distance;   // voxels
     firn_vec3 normal; // against the light
     firn_vec3 albedo;
+    const firn_solid *solid;
+    firn_vec3 local; // in the space of the solid
 } firn_hit;
 
 /// Makes room for `count` solids; each is then prepared with its def, in a voxel space with this

@@ -101,6 +101,11 @@ FIRN_API void firn_attribute_floats(const firn_attribute *attribute, size_t firs
                                     float *values);
 FIRN_API void firn_attribute_doubles(const firn_attribute *attribute, size_t first, size_t count,
                                      double *values);
+/// All values of a point attribute as floats, tuple_size for each point; NULL in *values when there
+/// is no such column of numbers. Released with firn_free.
+FIRN_API firn_result firn_points_floats(const firn_points *points, const char *name, int tuple_size,
+                                        float **values, firn_error *error);
+
 /// Fractions are cut off; values out of range become the nearest int64.
 FIRN_API void firn_attribute_integers(const firn_attribute *attribute, size_t first, size_t count,
                                       int64_t *values);

@@ -16,6 +16,7 @@
 #include "firn/collider.h"
 #include "firn/field.h"
 #include "firn/params.h"
+#include "firn/points.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,7 @@ typedef enum firn_render_sky {
     FIRN_SKY_CONSTANT,
     FIRN_SKY_GRADIENT, // from the horizon to the zenith
     FIRN_SKY_IMAGE,    // a lat-long EXR
+    FIRN_SKY_PHYSICAL, // air and haze that the sun lights
 } firn_render_sky;
 
 typedef enum firn_render_ground {
@@ -34,6 +36,18 @@ typedef enum firn_render_ground {
     FIRN_GROUND_AUTO, // below the snow when there are no solids
     FIRN_GROUND_PLANE,
 } firn_render_ground;
+
+typedef enum firn_render_surface {
+    FIRN_SURFACE_PLAIN,
+    FIRN_SURFACE_ROUGH, // patches and grit
+    FIRN_SURFACE_SNOW,  // white as the snow, with drifts, lumps and glints
+} firn_render_surface;
+
+typedef enum firn_render_grains {
+    FIRN_GRAINS_NONE,
+    FIRN_GRAINS_SPHERES,
+    FIRN_GRAINS_FLAKES, // disks, each turned its own way
+} firn_render_grains;
 
 typedef enum firn_render_tone { FIRN_TONE_FILMIC, FIRN_TONE_SRGB } firn_render_tone;
 
@@ -62,22 +76,35 @@ typedef struct firn_render_def {
     firn_vec3 sky_color;        // radiance, at the zenith for a gradient
     firn_vec3 sky_horizon;      // radiance of a gradient at the horizon and below
     char sky_file[FIRN_TEXT_SIZE];
+    float turbidity;         // of a physical sky: 2 is a clear day, 10 haze
     float sky_rotation;      // deg about the vertical axis
     float sky_strength;      // factor of all that the sky sends
+    int look;                // of the table in firn/look.h; what it says stands above the next
     float extinction;        // 1/m at the reference density
     float reference_density; // kg/m^3
     firn_vec3 albedo;        // red, green, blue, of a scattering
     float anisotropy;        // mean cosine of the scattering angle
     int similarity;          // bounces after which scattering is taken as even; 0: never
+    bool volume;             // shows the density
+    int grains;              // firn_render_grains, where there are particles
+    float grain_scale;       // factor of their radius
+    float grain_limit;       // m, largest radius
+    int grain_bounces;       // after which the volume stands for the grains; 0: never
+    float translucency;      // share of light that goes through a grain
+    float sparkle;           // share of light that the facet of a grain mirrors
+    float sparkle_angle;     // deg, half the width of a glint
     bool roulette;           // ends paths that carry little, without bias
     int ground;              // firn_render_ground
     float ground_height;     // m
     firn_vec3 ground_albedo;
+    int ground_surface;  // firn_render_surface
+    float ground_relief; // factor of its bumps
     firn_vec3 solid_albedo;
-    float exposure; // stops, of PNG
-    int tone;       // firn_render_tone, of PNG
-    bool half;      // 16 bits for each value of an EXR
-    bool denoise;   // smooths within the noise, biased
+    int solid_surface; // firn_render_surface of boxes
+    float exposure;    // stops, of PNG
+    int tone;          // firn_render_tone, of PNG
+    bool half;         // 16 bits for each value of an EXR
+    bool denoise;      // smooths within the noise, biased
     int seed;
     int thread_count; // 0 uses every core
 } firn_render_def;
@@ -85,12 +112,33 @@ typedef struct firn_render_def {
 FIRN_API void firn_render_def_reset(firn_render_def *def, size_t size);
 FIRN_API firn_param_table firn_render_params(void);
 
+/// Puts the numbers of the look into their rows, and makes it custom.
+FIRN_API void firn_render_def_settle(firn_render_def *def);
+
 static inline firn_render_def firn_render_def_default(void)
 {
     firn_render_def def;
     firn_render_def_reset(&def, sizeof def);
     return def;
 }
+
+/// Grains of snow that are seen one by one. The id decides where a grain glints: a grain that keeps
+/// its id keeps its glints.
+typedef struct firn_grains {
+    size_t count;
+    const float *position; // m, three for each
+    const float *velocity; // m/s, three for each; NULL: at rest
+    const float *radius;   // m
+    const uint32_t *id;    // NULL: their number
+    const float *color;    // factor of the albedo, three for each; NULL: white
+} firn_grains;
+
+/// Grains from the columns P v pscale id Cd of particles, as far as they are there: without pscale
+/// the grains are as large as grain_limit, without id `sparkle` tells them apart. The arrays are
+/// new and are released with firn_grains_free, which accepts all zero.
+FIRN_API firn_result firn_grains_read(const firn_points *points, firn_grains *grains,
+                                      firn_error *error);
+FIRN_API void firn_grains_free(firn_grains *grains);
 
 /// What is to be seen; everything is borrowed until the render is destroyed.
 typedef struct firn_render_scene {
@@ -100,6 +148,8 @@ typedef struct firn_render_scene {
     const firn_collider_def *solids; // diffuse things where their pose says, level sets too
     float fps;                       // frames/s, for motion blur; 0: 24
     int frame;                       // that files name
+    const firn_grains *grains;       // NULL: none
+    const firn_vec3 *solid_colors;   // of each solid; zero, or NULL: as the settings say
 } firn_render_scene;
 
 typedef struct firn_render firn_render;
@@ -116,14 +166,21 @@ typedef struct firn_render_setup {
     float focus_distance;           // m
     firn_vec3 sun_direction;        // toward the sun
     firn_vec3 sun_irradiance;       // W/m^2, red, green, blue
+    firn_vec3 zenith, horizon;      // radiance of the sky there; of an image zero
     bool has_ground;
     float ground_height;    // m
     size_t voxels;          // active ones
     size_t blocks;          // of 8^3 voxels
     size_t grid_bytes;      // of the density grid with its index and majorants
     size_t majorant_bytes;  // of these, for the majorants
+    size_t grains;          // that can be seen
+    size_t grain_bytes;     // of the tree that holds them
     firn_vec3 lower, upper; // m, box around the snow without strays
 } firn_render_setup;
+
+/// The albedo of a solid of the scene.
+FIRN_API firn_vec3 firn_render_solid_albedo(const firn_render_def *def,
+                                            const firn_render_scene *scene, size_t solid);
 
 FIRN_API firn_render_setup firn_render_read_setup(const firn_render *render);
 
