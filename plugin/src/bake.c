@@ -222,8 +222,7 @@ firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def, firn_er
     graph->failed[0] = '\0';
     firn_result result = set_up(&bake, def, error);
     if (result == FIRN_OK)
-        result =
-            bake.from_cache ? firn_bake_chunk(&bake, def, error) : bake_alone(&bake, def, error);
+        result = bake.from_cache ? firn_bake_chunk(&bake, def, error) : bake_frames(&bake, error);
     for (size_t i = 0; i < bake.target_count; i++)
         firn_node_release(bake.targets[i].node);
     for (size_t i = bake.marcher_count; bake.replays && i-- > 0;)
