@@ -420,7 +420,7 @@ class Library(Case):
             lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
             for field, *_ in mirror._fields_:
                 lines.append(f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));')
-        headers = ["cache.h", "abc_write.h", "vdb.h"]
+        headers = ["shot.h", "abc_write.h", "vdb.h"]
         source = "".join(f'#include "firn/{header}"\n' for header in headers)
         source += "#include <stdio.h>\nint main(void) {" + "".join(lines) + "return 0;}\n"
         (self.folder / "layout.c").write_text(source)
