@@ -1,6 +1,6 @@
 # The mathematics of one particle, compiled for every instruction set that the kernels are: each
 # variant of a test is the same source. A processor without the instructions skips.
-foreach(unit simd svd snow)
+foreach(unit simd svd snow porous)
     foreach(variant ${FIRN_INSTRUCTION_SETS})
         set(name test_${unit}_${variant})
         firn_core_test(${name} SOURCES unit/${unit}.c LABELS asan)

@@ -102,9 +102,11 @@ static firn_result add_up(const columns *c, double floor, firn_packing *packing,
     }
     qsort(depths, sinking, sizeof *depths, compare_falling);
     packing->depth = sinking > 0 ? (double)depths[sinking / 10] : 0.0;
-    for (size_t i = 0; i < c->in->count; i++)
-        below[i] =
-            sinking > 0 && sunk(c, column_of(c, c->in->after[i]), floor) > 0.5 * packing->depth;
+    for (size_t i = 0; sinking > 0 && i < c->in->count; i++) {
+        size_t column = column_of(c, c->in->after[i]);
+        below[i] = sunk(c, column, floor) > 0.5 * packing->depth &&
+                   (double)c->in->after[i].y > (double)c->top_after[column] - packing->depth;
+    }
     packing->density_before = mean_density(c->in, c->in->density_before, NULL);
     packing->density_after = mean_density(c->in, c->in->density_after, NULL);
     packing->density_below = mean_density(c->in, c->in->density_after, below);

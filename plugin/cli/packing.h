@@ -20,7 +20,8 @@ typedef struct firn_packing {
     double rim;            // m^3, above the old surface
     double density_before; // kg/m^3, of all snow; NAN: not known
     double density_after;
-    double density_below; // kg/m^3, under the deeper half of the imprint; NAN: none, or not known
+    double density_below; // kg/m^3, one depth of snow under the deeper half of the imprint; NAN:
+                          // none, or not known
 } firn_packing;
 
 firn_result firn_packing_find(const firn_packing_input *input, firn_packing *packing,

@@ -16,7 +16,7 @@ static const firn_node_rows rows[] = {{firn_material_params, offsetof(settings, 
 static const firn_param params[] = {
     {FIRN_PARAM(settings, preset), FIRN_CHOICE, .max = 9.0, .unit = "",
      .help = "Kind of snow, or of other matter, to start from; the values below change it",
-     .choices = "paper|powder|packing|wet|icy|muddy|jelly|sand|water|mud"},
+     .choices = "paper|powder|packing|wet|icy|muddy|snowball|fresh|jelly|sand|water|mud"},
 };
 
 static void reset(void *memory)

@@ -276,7 +276,7 @@ static void elastic_beam_bends_at_its_frequency(void **state)
     beam_bends_at_its_frequency(&METHODS[1]);
 }
 
-static const char *const MATTER[] = {"paper", "jelly", "sand", "water", "mud"};
+static const char *const MATTER[] = {"paper", "snowball", "jelly", "sand", "water", "mud", "fresh"};
 
 static void energy_never_rises(void **state)
 {
@@ -302,6 +302,33 @@ static void energy_never_rises(void **state)
     }
 }
 
+// A block at 12 m/s: its foot is crushed, bonds are worn, and nothing else can change them.
+static void porous_snow_is_worn_by_a_blow_and_by_nothing_else(void **state)
+{
+    (void)state;
+    for (int blow = 0; blow < 2; blow++) {
+        firn_sim_def def = scene_def(&METHODS[0], 0.02f);
+        scene s = scene_open(&def);
+        firn_material_def material = preset("snowball");
+        fill(&s, &material, firn_vec(0.0f, 0.01f, 0.0f), firn_vec(0.1f, 0.16f, 0.1f),
+             firn_vec(0.0f, blow ? -12.0f : 12.0f, 0.0f));
+        scene_plane(&s, firn_vec(0.0f, 1.0f, 0.0f), 0.0f, FIRN_CONTACT_SEPARATE, 0.3f);
+        scene_step(&s, 0.03);
+        firn_particle_view view = firn_sim_particles(s.sim);
+        size_t worn = 0, packed = 0;
+        for (size_t p = 0; p < view.count; p++) {
+            assert_true(view.stiffness[p] >= 0.0f && view.stiffness[p] <= 1.0f);
+            worn += view.stiffness[p] < 0.5f;
+            packed += view.jp[p] < 0.99f;
+        }
+        if (blow)
+            assert_true(worn > view.count / 10 && packed > view.count / 50);
+        else
+            assert_true(worn == 0 && packed == 0);
+        scene_close(&s);
+    }
+}
+
 // Boxes of all models fly into each other; two of them begin in the same cells.
 static scene open_crowd(const method *m, int threads)
 {
@@ -309,8 +336,9 @@ static scene open_crowd(const method *m, int threads)
     def.gravity = ORIGIN;
     def.thread_count = threads;
     def.dt_max = 1e-3f;
+    def.tolerance = 1e-4f;
     scene s = scene_open(&def);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         firn_material_def material = preset(MATTER[i]);
         float x = 0.09f * (float)i;
         fill(&s, &material, firn_vec(x, 0.0f, 0.0f), firn_vec(x + 0.1f, 0.1f, 0.08f),
@@ -422,6 +450,7 @@ int main(void)
         cmocka_unit_test(mud_stays_below_its_yield_stress),
         cmocka_unit_test(elastic_bar_rings_at_its_frequency),
         cmocka_unit_test(elastic_beam_bends_at_its_frequency),
+        cmocka_unit_test(porous_snow_is_worn_by_a_blow_and_by_nothing_else),
         cmocka_unit_test(energy_never_rises),
         cmocka_unit_test(models_exchange_momentum_to_rounding),
         cmocka_unit_test(mixed_shots_do_not_depend_on_threads),

@@ -238,6 +238,7 @@ static void points_are_taken_as_they_are(void **state)
         assert_float_equal(velocity_of(&full, i).x, 1.0f + extra[i].x, 0.0f);
         assert_float_equal(velocity_of(&full, i).z, extra[i].z, 0.0f);
         assert_float_equal(masses(&full)[i], mass[i], 0.0f);
+        assert_float_equal(column(&full, FIRN_VOLUME)[i], mass[i] / 400.0f, 1e-9f);
         assert_float_equal(column(&full, FIRN_JP)[i], jp[i], 0.0f);
         assert_float_equal(stiffnesses(&full)[i], 3.0f, 0.0f);
     }
@@ -303,6 +304,43 @@ static void noise_varies_stiffness_and_density_independently(void **state)
     assert_true(fabs(mean - 1.0) < 0.03);
     assert_true(fabs(cross) < 0.1 * square);
     finish(&s);
+}
+
+// Its logarithm has about the amplitude asked for, and a place has the same in cells of any size.
+static void strength_noise_is_a_field_in_space(void **state)
+{
+    (void)state;
+    double spread[2];
+    float middle[2];
+    for (int n = 0; n < 2; n++) {
+        scene s = scene_with_cells(n == 0 ? 0.04f : 0.02f);
+        firn_source_def def =
+            firn_source_def_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.6f, 0.6f, 0.6f));
+        def.strength_noise = 1.2f;
+        def.noise_scale = 0.1f;
+        def.jitter = 0.0f;
+        begin(&s, &def);
+        assert_int_equal(emit(&s, 0.0), FIRN_OK);
+        double sum = 0.0, square = 0.0, count = (double)s.seeds.count, nearest = INFINITY;
+        for (size_t i = 0; i < s.seeds.count; i++) {
+            double strength = log((double)stiffnesses(&s)[i]);
+            assert_true(strength <= log(8.0) + 1e-6);
+            sum += strength;
+            square += strength * strength;
+            double away = (double)firn_length(positions(&s)[i]);
+            if (away < nearest) {
+                nearest = away;
+                middle[n] = (float)strength;
+            }
+        }
+        spread[n] = sqrt(square / count - sum * sum / (count * count));
+        assert_true(fabs(sum / count) < 0.2 * 1.2);
+        finish(&s);
+    }
+    assert_true(spread[0] > 0.5 * 1.2 && spread[0] < 1.5 * 1.2);
+    assert_true(fabs(spread[1] - spread[0]) < 0.1 * spread[0]);
+    // Half a lattice apart at most, a tenth of the smallest lumps but one.
+    assert_true(fabsf(middle[1] - middle[0]) < 0.6f * (float)spread[0]);
 }
 
 static double bond_share(float cell_size, float chunk_size, int seed, uint64_t *hash)
@@ -531,6 +569,7 @@ int main(void)
         cmocka_unit_test(points_are_taken_as_they_are),
         cmocka_unit_test(shell_and_crust_are_layers_of_their_depth),
         cmocka_unit_test(noise_varies_stiffness_and_density_independently),
+        cmocka_unit_test(strength_noise_is_a_field_in_space),
         cmocka_unit_test(bonds_are_sheets_one_cell_thick_between_chunks),
         cmocka_unit_test(bad_definitions_are_refused),
         cmocka_unit_test(a_source_without_particles_or_with_too_many_is_refused_and_unchanged),

@@ -15,6 +15,7 @@ typedef enum firn_model_kind {
     FIRN_MODEL_ELASTIC,  // springs back
     FIRN_MODEL_GRANULAR, // grains that slide: sand, gravel
     FIRN_MODEL_LIQUID,   // water, honey, mud
+    FIRN_MODEL_POROUS,   // snow that crushes, slides and breaks
 } firn_model_kind;
 
 typedef struct firn_material_def {
@@ -34,6 +35,8 @@ typedef struct firn_material_def {
     float sound_speed;    // m/s
     float viscosity;      // Pa s
     float yield_stress;   // Pa
+    float crush;          // Pa, pressure at which pores collapse
+    float crack_opening;  // m, in which cohesion falls by a factor e
 } firn_material_def;
 
 FIRN_API void firn_material_def_reset(firn_material_def *def, size_t size);
@@ -54,7 +57,8 @@ typedef struct firn_material_preset {
 } firn_material_preset;
 FIRN_API const firn_material_preset *firn_material_presets(int index);
 
-/// Fills def with a named preset: paper, powder, packing, wet, icy, muddy, jelly, sand, water, mud.
+/// Fills def with a named preset: paper, powder, packing, wet, icy, muddy, snowball, fresh, jelly,
+/// sand, water, mud.
 FIRN_API firn_result firn_material_def_preset(const char *name, firn_material_def *def,
                                               firn_error *error);
 

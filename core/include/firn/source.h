@@ -56,6 +56,7 @@ typedef struct firn_source_def {
     float crust_density;   // factor in the crust
     float chunk_size;      // m, of the pieces between which the snow breaks; 0: it breaks anywhere
     float chunk_bond;      // factor on critical_stretch in the snow between them
+    float strength_noise;  // amplitude of lumps of all sizes in the logarithm of the stiffness
 
     // A region that moves: what it sweeps over until `end` becomes snow, which has `velocity`.
     firn_vec3 travel;          // m, that the region has come from its place when this is taken over
@@ -64,8 +65,8 @@ typedef struct firn_source_def {
     size_t point_count;      // of FIRN_REGION_POINTS
     const firn_vec3 *points; // m, copied
 
-    // What the particles get beside that, copied. Points without a mass have density * volume, the
-    // volume from the grid.
+    // What the particles get beside that, copied. Points with a mass and no
+    // volume have mass / density; without a mass they have density * volume, that from the grid.
     size_t value_count;
     const firn_source_value *values;
 } firn_source_def;

@@ -3,6 +3,6 @@
 #ifndef FIRN_MODEL_LIST_H
 #define FIRN_MODEL_LIST_H
 
-#define FIRN_EVERY_MODEL(X) X(snow) X(elastic) X(granular) X(liquid)
+#define FIRN_EVERY_MODEL(X) X(snow) X(elastic) X(granular) X(liquid) X(porous)
 
 #endif

@@ -13,23 +13,24 @@ static const firn_param material_params[] = {
     {ROW(model), FIRN_CHOICE, {FIRN_MODEL_SNOW}, .max = FIRN_MODEL_COUNT - 1, .unit = "", .help =
      "What the material does when it is deformed: snow packs, hardens and breaks; elastic springs "
      "back from any deformation; granular is grains that slide on each other, such as sand; liquid "
-     "flows, such as water, honey or mud", .choices = &(FIRN_EVERY_MODEL(CHOICE))[1],
-     .added = true},
+     "flows, such as water, honey or mud; porous is snow that crushes, slides and breaks in pieces",
+     .choices = &(FIRN_EVERY_MODEL(CHOICE))[1], .added = true},
     {ROW(density), FIRN_FLOAT, {400.0}, 1.0, 5000.0, "kg/m^3",
      "Mass per volume before anything happens. Fresh powder has 50 to 150, settled snow 200 to "
      "400, wet snow 500, solid ice 917"},
     {ROW(young_modulus), FIRN_FLOAT, {1.4e5}, 1.0, 1e9, "Pa",
      "Stiffness before packing. Higher is icy and crisp, lower is soft and muddy; the explicit "
      "step shrinks with its square root", .label = "Young's modulus",
-     .visible_when = "model==snow|elastic|granular"},
+     .visible_when = "model==snow|elastic|granular|porous"},
     {ROW(poisson_ratio), FIRN_FLOAT, {0.2}, 0.0, 0.49, "",
      "How much snow that is squeezed bulges sideways; 0.5 would be incompressible", .label =
      "Poisson's ratio",
-     .visible_when = "model==snow|elastic|granular"},
+     .visible_when = "model==snow|elastic|granular|porous"},
     {ROW(hardening), FIRN_FLOAT, {10.0}, 0.0, 50.0, "",
      "How fast packing hardens and stretching weakens the snow: its stiffness is multiplied by "
-     "exp(hardening * (1 - J_P)). Higher is brittle, lower is ductile, 0 turns it off",
-     .visible_when = "model==snow"},
+     "exp(hardening * (1 - J_P)). Higher is brittle, lower is ductile, 0 turns it off. Of porous "
+     "snow it is the power of the density that crush and cohesion grow with, and 4 is usual",
+     .visible_when = "model==snow|porous"},
     {ROW(critical_compression), FIRN_FLOAT, {2.5e-2}, 1e-5, 0.9, "",
      "Squeeze (theta_c) at which snow stops springing back and stays packed. Smaller is powdery, "
      "larger is chunky",
@@ -48,21 +49,23 @@ static const firn_param material_params[] = {
     {ROW(jp_max), FIRN_FLOAT, {8.0}, 1.0, 100.0, "",
      "Upper bound of the plastic volume ratio J_P: torn apart to this multiple of its volume, "
      "snow weakens no further", .label = "J_P maximum",
-     .visible_when = "model==snow|granular"},
+     .visible_when = "model==snow|granular|porous"},
     // Backward Euler at the paper's step of 0.5 ms damps vibrations just as much.
     {ROW(damping), FIRN_FLOAT, {5e-4}, 0.0, 0.1, "s",
      "Time constant of the friction inside the snow, which stops it ringing: stress grows by this "
-     "much strain rate. More is doughy and holds together, 0 rings and breaks into dust. It does "
-     "not depend on the substep. Acts in the explicit step with APIC; FLIP and the implicit step "
-     "damp in their own ways",
-     .visible_when = "model==snow|elastic"},
+     "much strain rate. More is doughy and holds together, 0 rings and breaks into dust. Snow that "
+     "has become much harder bears less of it at a given substep, so that the first moments of a "
+     "hard impact hang on the step. Acts in the explicit step with APIC, in porous snow only where "
+     "it is elastic; FLIP and the implicit step damp in their own ways",
+     .visible_when = "model==snow|elastic|porous"},
     {ROW(friction_angle), FIRN_FLOAT, {35.0}, 1.0, 70.0, "deg",
-     "Steepest slope on which grains stay: 30 to 35 for dry sand, 40 for gravel",
-     .visible_when = "model==granular", .added = true},
+     "Steepest slope on which grains stay: 30 to 35 for dry sand, 40 for gravel, 40 to 50 for snow",
+     .visible_when = "model==granular|porous", .added = true},
     {ROW(cohesion), FIRN_FLOAT, {0.0}, 0.0, 1e6, "Pa",
      "What holds grains together without pressure: 0 for dry sand, 500 to 5000 for damp. A "
-     "vertical cut stands up to 4 cohesion tan(45 + friction angle / 2) / (density g)",
-     .visible_when = "model==granular", .added = true},
+     "vertical cut stands up to 4 cohesion tan(45 + friction angle / 2) / (density g). Snow of 400 "
+     "kg/m^3 has 40,000; where it breaks that is worn. Times the stiffness factor of the source",
+     .visible_when = "model==granular|porous", .added = true},
     {ROW(sound_speed), FIRN_FLOAT, {30.0}, 1.0, 2000.0, "m/s",
      "Speed of sound, which sets how little the liquid is compressed: ten times its fastest flow "
      "is enough; the explicit step shrinks with it",
@@ -73,6 +76,14 @@ static const firn_param material_params[] = {
     {ROW(yield_stress), FIRN_FLOAT, {0.0}, 0.0, 1e5, "Pa",
      "Shear stress below which the liquid does not flow: 0 for water, 30 to 100 for mud or slush",
      .visible_when = "model==liquid", .added = true},
+    {ROW(crush), FIRN_FLOAT, {4e4}, 1.0, 1e8, "Pa",
+     "Pressure at which pores collapse and the snow packs for good: 500 for fresh snow of 100 "
+     "kg/m^3, 10,000 for settled snow of 250, 40,000 for a snowball of 400",
+     .visible_when = "model==porous", .added = true},
+    {ROW(crack_opening), FIRN_FLOAT, {2e-3}, 1e-5, 1.0, "m",
+     "How far a crack opens until most of its cohesion is gone. Smaller is brittle and breaks into "
+     "more pieces, larger is tough and doughy. The same for cells of any size",
+     .visible_when = "model==porous", .added = true},
 };
 
 // Each row names only what differs from the paper's snow, after section 5 and figure 8: the two
@@ -82,6 +93,7 @@ static const struct {
     float density, young_modulus, hardening, critical_compression, critical_stretch, jp_min, jp_max;
     firn_model_kind model;
     float poisson_ratio, friction_angle, viscosity, yield_stress;
+    float cohesion, crush, crack_opening, damping;
 } presets[] = {
     {{"paper", "The reference snow of Stomakhin et al. 2013, Table 2: breaks into chunks and loose "
                "snow, a good start for anything"}, .density = 0.0f},
@@ -99,6 +111,16 @@ static const struct {
      .jp_max = 5.0f},
     {{"muddy", "Slush: soft and ductile, smears and sags instead of breaking"},
      .density = 600.0f, .young_modulus = 4.8e4f, .hardening = 5.0f},
+    // Porous snow: strengths after the density, which they grow with by about its third power.
+    {{"snowball", "Pressed snow that breaks: crushed where it hits, in pieces with loose snow "
+                  "between them elsewhere; wants strength_noise of the source"},
+     .model = FIRN_MODEL_POROUS, .density = 400.0f, .young_modulus = 2.0e6f, .hardening = 4.0f,
+     .friction_angle = 40.0f, .cohesion = 4.0e4f, .crush = 4.0e4f, .crack_opening = 2.0e-3f,
+     .damping = 1.0e-4f},
+    {{"fresh", "Fallen a day ago: gives way under a foot and raises no rim around it"},
+     .model = FIRN_MODEL_POROUS, .density = 150.0f, .young_modulus = 3.0e5f, .hardening = 4.0f,
+     .poisson_ratio = 0.1f, .friction_angle = 40.0f, .cohesion = 2.0e3f, .crush = 2.0e3f,
+     .crack_opening = 2.0e-3f, .damping = 1.0e-4f},
     {{"jelly", "Soft and elastic: wobbles and springs back"},
      .model = FIRN_MODEL_ELASTIC, .density = 1000.0f, .young_modulus = 5.0e4f,
      .poisson_ratio = 0.4f},
@@ -153,11 +175,15 @@ firn_result firn_material_def_preset(const char *name, firn_material_def *def, f
         override(&def->friction_angle, presets[i].friction_angle);
         override(&def->viscosity, presets[i].viscosity);
         override(&def->yield_stress, presets[i].yield_stress);
+        override(&def->cohesion, presets[i].cohesion);
+        override(&def->crush, presets[i].crush);
+        override(&def->crack_opening, presets[i].crack_opening);
+        override(&def->damping, presets[i].damping);
         def->model = (int)presets[i].model;
         return FIRN_OK;
     }
     return firn_fail(error, FIRN_ERR_NOT_FOUND,
                      "there is no material called '%.100s'; choose paper, powder, packing, wet, "
-                     "icy, muddy, jelly, sand, water or mud",
+                     "icy, muddy, snowball, fresh, jelly, sand, water or mud",
                      name);
 }

@@ -14,7 +14,7 @@
 enum {
     FIRN_MODEL_COUNT = 0 FIRN_EVERY_MODEL(FIRN_COUNT_MODEL),
     FIRN_MATERIAL_LIMIT = 256,
-    FIRN_MATERIAL_COLUMNS = 8,
+    FIRN_MATERIAL_COLUMNS = 9,
     FIRN_NO_COLUMN = -1,
     FIRN_CACHE_CHANNELS = 8, // of the Hessian product, floats of each particle
 };

@@ -20,6 +20,7 @@ FIRN_INLINE firn_matter matter_load(const firn_pass *pass, size_t first, int n)
     return (firn_matter){.f = matrix_load(pass, FIRN_F, first, n, 1.0f),
                          .jp = channel_load(pass, FIRN_JP, first, n, 1.0f),
                          .stiffness = channel_load(pass, FIRN_STIFFNESS, first, n, 1.0f),
+                         .cell_size = pass->grid->cell_size,
                          .materials = lane_materials_load(pass, first, n)};
 }
 
@@ -137,6 +138,9 @@ FIRN_INLINE firn_inside update_matter(const firn_pass *pass, const firn_state *s
     if (MODEL(moves_f)(&matter))
         matrix_store(pass, FIRN_F, s->first, s->n, matter.f);
     lanes_store(firn_channel_of(pass->particles, FIRN_JP) + s->first, matter.jp, s->n);
+    if (MODEL(wears))
+        lanes_store(firn_channel_of(pass->particles, FIRN_STIFFNESS) + s->first, matter.stiffness,
+                    s->n);
     return (firn_inside){matter.materials, matter.jp, group};
 }
 

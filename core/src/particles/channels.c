@@ -52,8 +52,9 @@ static const table_row table[] = {
       FIRN_F},
     {{"stiffness", "Stiffness", FIRN_CHANNEL_FLOAT, 1, FIRN_CHANNEL_PLAIN, "", 1.0f,
       FIRN_NEED_ALWAYS, FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED | FIRN_CHANNEL_POSITIVE |
-      FIRN_CHANNEL_VOLUME, "`stiffness_noise`, shell and crust; or the points", NULL,
-      1.0f, "Factor on Young's modulus"}, FIRN_STIFFNESS},
+      FIRN_CHANNEL_VOLUME, "`stiffness_noise`, `strength_noise`, shell, crust; or the points", NULL,
+      1.0f, "Factor on Young's modulus; of porous snow on its cohesion, less where that is worn"},
+      FIRN_STIFFNESS},
     {{"volume", "Initial volume", FIRN_CHANNEL_FLOAT, 1, FIRN_CHANNEL_PLAIN, "m^3", 0.0f,
       FIRN_NEED_ALWAYS, FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED,
       "the lattice of the source, or the points; else from the grid", NULL, 0.0f,

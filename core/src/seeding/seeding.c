@@ -65,6 +65,12 @@ static uint64_t chunk_seed(const firn_source_def *def, int stream)
     return ~((uint64_t)def->seed * 4 + (uint64_t)stream);
 }
 
+// Of the lumps of one size, likewise, with bits of its own.
+static uint64_t strength_seed(const firn_source_def *def, int octave)
+{
+    return ~((uint64_t)def->seed * 4 + (uint64_t)octave) ^ (UINT64_C(1) << 62);
+}
+
 static firn_result refuse_count(double count, firn_error *error)
 {
     return firn_fail(error, FIRN_ERR_ARGUMENT,
@@ -99,6 +105,25 @@ static double noise_factor(const firn_source_def *def, float amplitude, const do
         scaled[axis] = origin[axis] / (double)def->noise_scale;
     double factor = 1.0 + (double)amplitude * firn_noise(scaled, stream_seed(def, stream));
     return fmax(factor, noise_floor);
+}
+
+// Lumps of four sizes, each 0.7 times as strong as the next larger: of unit variance, about.
+static double strength_factor(const firn_source_def *def, const double origin[3])
+{
+    enum { OCTAVES = 4 };
+    const double gain = 0.7, unit = 2.2 / 1.3828, most = 8.0; // sqrt(1 + 0.7^2 + ... + 0.7^6)
+    if (def->strength_noise == 0.0f)
+        return 1.0;
+    double sum = 0.0, amplitude = 1.0, size = (double)def->noise_scale;
+    for (int o = 0; o < OCTAVES; o++) {
+        double scaled[3];
+        for (int axis = 0; axis < 3; axis++)
+            scaled[axis] = origin[axis] / size;
+        sum += amplitude * firn_noise(scaled, strength_seed(def, o));
+        amplitude *= gain;
+        size *= 0.5;
+    }
+    return fmin(most, exp((double)def->strength_noise * unit * sum));
 }
 
 // True in the sheets between chunks, one cell thick, which is as thin as a crack can be. Their
@@ -136,8 +161,8 @@ static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
         def->center, firn_vec((float)e->travel[0], (float)e->travel[1], (float)e->travel[2]));
     firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, center));
     double density = s->density * noise_factor(def, def->density_noise, lattice, STREAM_DENSITY);
-    double stiffness =
-        s->stiffness * noise_factor(def, def->stiffness_noise, lattice, STREAM_STIFFNESS);
+    double stiffness = s->stiffness * strength_factor(def, lattice) *
+                       noise_factor(def, def->stiffness_noise, lattice, STREAM_STIFFNESS);
     const struct {
         int column;
         float value;
@@ -441,11 +466,30 @@ static firn_result emit_region(emission *e, const firn_source *source, double ti
     return e->tick > 0.0 ? emit_stream(e, source, time, error) : FIRN_OK;
 }
 
+static bool has_value(const firn_source *source, int column)
+{
+    for (int i = 0; i < source->value_count; i++)
+        if (source->values[i].column == column)
+            return true;
+    return false;
+}
+
+// Points that come with a mass and without a volume have that of the material's density; the grid
+// would see too much around those at a surface.
+static void put_volume(const emission *e, size_t i)
+{
+    float *volume = (float *)e->seeds->column[FIRN_VOLUME].data + i;
+    const float *mass = (const float *)e->seeds->column[FIRN_MASS].data + i;
+    if (!(*volume > 0.0f))
+        *volume = *mass / e->seeding->density;
+}
+
 static firn_result emit_points(emission *e, firn_error *error)
 {
     const firn_source_def *def = e->def;
     FIRN_TRY(reserve_seeds(e->seeds, e->count + def->point_count, error));
     double share = e->spacing * e->spacing * e->spacing;
+    bool weighed = has_value(e->source, FIRN_MASS);
     int threads = e->seeding->thread_count > 1 ? e->seeding->thread_count : 1;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < def->point_count; i++) {
@@ -455,6 +499,8 @@ static firn_result emit_points(emission *e, firn_error *error)
                   .stiffness = 1.0,
                   .density = 1.0};
         put_seed(e, e->count + i, i, &s);
+        if (weighed)
+            put_volume(e, e->count + i);
     }
     e->count += def->point_count;
     return FIRN_OK;
@@ -540,6 +586,7 @@ void firn_source_change(firn_source *source, const firn_source_def *def, double 
     source->def.angular_velocity = def->angular_velocity;
     source->def.stiffness_noise = def->stiffness_noise;
     source->def.density_noise = def->density_noise;
+    source->def.strength_noise = def->strength_noise;
 }
 
 static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *))

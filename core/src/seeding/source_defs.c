@@ -50,6 +50,10 @@ static const firn_param source_params[] = {
     {ROW(chunk_bond), FIRN_FLOAT, {0.04}, 1e-3, 1, "",
      "Factor on the critical stretch in the sheets between chunks. Lower comes apart at a touch, 1 "
      "holds like the chunks themselves"},
+    {ROW(strength_noise), FIRN_FLOAT, {0}, 0, 4, "",
+     "Amplitude of lumps of noise_scale and of a half, quarter and eighth of it, in the logarithm "
+     "of the stiffness; of porous snow, of its cohesion: strong lumps survive where weak snow "
+     "between them breaks. 1.4 for a snowball", .added = true},
 };
 // clang-format on
 
