@@ -120,7 +120,7 @@ def steps():
     with override(editor):
         bpy.ops.firn.add_preset(preset="snowball_smash")
     tree = editor.spaces.active.node_tree
-    assert tree is not None and len(tree.nodes) == 8
+    assert tree is not None and len(tree.nodes) == 10
     scene.frame_end = 400
     if not SLOW:
         tree.nodes["solver"].p_cell_size = tree.nodes["volume"].p_voxel_size = 0.04

@@ -336,7 +336,7 @@ static scene open_crowd(const method *m, int threads)
     def.gravity = ORIGIN;
     def.thread_count = threads;
     def.dt_max = 1e-3f;
-    def.tolerance = 1e-4f;
+    def.tolerance = 2e-5f;
     scene s = scene_open(&def);
     for (int i = 0; i < 6; i++) {
         firn_material_def material = preset(MATTER[i]);

@@ -135,6 +135,40 @@ static volumes find_volumes(int volume, int kernel, float jitter)
     return v;
 }
 
+// A block set down: how fast its fastest particle is after a quarter of a second.
+static double speed_after_a_while(float tolerance)
+{
+    firn_sim_def def = scene_def(&METHODS[1], CELL);
+    def.dt_max = 5e-4f;
+    def.tolerance = tolerance;
+    scene s = scene_open(&def);
+    firn_source_def box = scene_box(firn_vec(0.0f, 0.0f, 0.0f), firn_vec(0.2f, 0.2f, 0.2f));
+    scene_source(&s, &box);
+    scene_plane(&s, firn_vec(0.0f, 1.0f, 0.0f), 0.0f, FIRN_CONTACT_SEPARATE, 0.5f);
+    double first = 0.0, speed = 0.0;
+    for (int i = 0; i < 25; i++) {
+        scene_step(&s, 0.01);
+        firn_step_stats stats = firn_sim_stats(s.sim);
+        double energy = stats.kinetic + stats.elastic + stats.potential;
+        first = i == 0 ? energy : first;
+        if (!(energy <= first * (1.0 + 1e-5)))
+            fail_msg("energy rises from %g to %g J", first, energy);
+        speed = stats.max_speed;
+    }
+    scene_close(&s);
+    return speed;
+}
+
+// The default tolerance takes no starting guess for a solution.
+static void implicit_snow_comes_to_rest_as_if_solved_exactly(void **state)
+{
+    (void)state;
+    double exact = speed_after_a_while(1e-5f);
+    double usual = speed_after_a_while(firn_sim_def_default().tolerance);
+    if (!(usual < 1.5 * exact))
+        fail_msg("%g m/s instead of %g", usual, exact);
+}
+
 static void volumes_sum_to_the_region(void **state)
 {
     (void)state;
@@ -159,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resting_column_carries_rho_g_h),
         cmocka_unit_test(jittered_snow_without_forces_stays_still),
+        cmocka_unit_test(implicit_snow_comes_to_rest_as_if_solved_exactly),
         cmocka_unit_test(volumes_sum_to_the_region),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -412,10 +412,13 @@ static void running_out_of_memory_is_an_error_everywhere(void **state)
 {
     (void)state;
     block_field field = block_field_create(2, 2, 2, 0.01f, ball);
-    firn_render_scene scene = {.field = &field.view};
+    const float place[15] = {0.1f, 0.1f, 0.1f, 0.2f}, speed[15] = {0}, radius[5] = {1, 1, 1, 1, 1};
+    const firn_grains grains = {5, place, speed, radius, NULL, place};
+    firn_render_scene scene = {.field = &field.view, .grains = &grains};
     firn_render_def def = small_def();
     def.width = def.height = 4;
     def.samples = 1;
+    def.shutter = 0.5f;
     def.denoise = true;
     firn_result result = FIRN_ERR_MEMORY;
     int allowed = 0;

@@ -159,22 +159,26 @@ static void make_preconditioner(const solving *s, size_t b, bool contact)
 }
 
 // Keeps the right-hand side in the residual and puts the first guess in its place: the velocity at
-// the start plus the acceleration of the last solve, in the free components.
+// the start plus the acceleration of the last solve, in the free components. What the right-hand
+// side asks for, mass times the square of the change of velocity, in a.
 static solve_sums begin_block(const solving *s, size_t b, bool contact)
 {
     node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *right = nodes(s, FIRN_NODE_RESIDUAL, b);
     const node4 *old = nodes(s, FIRN_NODE_OLD, b), *touch = nodes(s, FIRN_NODE_CONTACT, b);
     const node4 *change = nodes(s, FIRN_NODE_CHANGE, b);
     make_preconditioner(s, b, contact);
+    node4 asked = splat(0.0f);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         right[n] = v[n];
+        node4 by = v[n] - old[n];
+        asked += splat(v[n][3]) * by * by;
         if (!s->sim->solve.warm || !(v[n][3] > 0.0f))
             continue;
         node4 step = old[n] + splat(s->dt) * change[n] - v[n];
         step[3] = 0.0f;
         v[n] += contact ? project(touch[n], step) : step;
     }
-    return (solve_sums){0.0, 0.0, 0.0};
+    return (solve_sums){.a = add_up(asked)};
 }
 
 // sum |P r|^2 / m: the residual as a velocity, in the norm of the mass.
@@ -274,13 +278,25 @@ static void apply_hessian(const solving *s, firn_node_field input, firn_node_fie
 // recurrence begins again.
 #define LOST_SHARE 1e-5
 
-static firn_solve iterate(solving *s, double mass)
+/// A residual is small beside what the step asks for below this share of it, and not worth more
+/// work below this share of the tolerance. Without the first, snow at rest would take starting
+/// guesses for solutions and never stop creeping.
+#define ASKED_SHARE 0.05
+#define LEAST_SHARE 0.01
+
+static double goal_of(const solving *s, double mass, double asked)
+{
+    double most = (double)s->sim->def.tolerance * (double)s->sim->def.tolerance * mass;
+    return fmin(most, fmax(ASKED_SHARE * ASKED_SHARE * asked, LEAST_SHARE * LEAST_SHARE * most));
+}
+
+static firn_solve iterate(solving *s, double mass, double asked)
 {
     firn_sim *sim = s->sim;
     apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
     firn_reaction_begin(sim);
     double rr = for_blocks(s, first_residual).a, ap_ap = 0.0, r_ar_old = 0.0;
-    double goal = (double)sim->def.tolerance * (double)sim->def.tolerance * mass;
+    double goal = goal_of(s, mass, asked);
     int i = 0;
     for (; rr > goal && i < sim->def.max_iterations; i++) {
         apply_hessian(s, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
@@ -346,8 +362,8 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt)
     solving s = {.sim = sim, .dt = dt, .scale = sim->def.beta * dt * dt};
     double mass = classify_blocks(&s);
     firn_transfer_prepare_hessian(sim, dt);
-    for_blocks(&s, begin_block);
-    firn_solve solve = iterate(&s, mass);
+    double asked = for_blocks(&s, begin_block).a;
+    firn_solve solve = iterate(&s, mass, asked);
     firn_implicit_release_cache(sim);
     if (solve.converged) {
         firn_reaction_finish(sim, s.scale);

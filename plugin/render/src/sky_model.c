@@ -109,7 +109,7 @@ static firn_vec3 mean_light(firn_vec3 sun, float haze)
     firn_vec3 direct =
         meets_ground(eye, sun) ? firn_vec(0.0f, 0.0f, 0.0f) : pass(to_sun(eye, sun), haze);
     firn_vec3 level = firn_scale(fmaxf(sun.y, 0.0f) * (1.0f / FIRN_PI), direct);
-    return firn_scale(0.5f, firn_add_scaled(level, 2.0f, look(sun, up, haze, &through)));
+    return firn_scale(0.9f, firn_add_scaled(level, 2.0f, look(sun, up, haze, &through)));
 }
 
 static void fill(firn_sky_model *sky, float haze)
