@@ -1,7 +1,6 @@
 #include "nodes.h"
 
-#include "channel_columns.h"
-#include "point_file.h"
+#include "point_values.h"
 
 #include "firn/field.h"
 #include "firn/vdb_surface.h"
@@ -41,23 +40,11 @@ static const firn_param params[] = {
      .added = true},
 };
 
-// The channels that are wanted beside density, velocity and compaction, which have parameters of
-// their own.
-static firn_result read_list(const settings *s, firn_channel_list *list, firn_error *error)
-{
-    FIRN_TRY(firn_channel_list_read(s->channels, FIRN_CHANNEL_VOLUME, "channels", list, error));
-    for (size_t i = 0; i < list->count; i++)
-        if (list->row[i].grid != NULL)
-            return firn_fail(error, FIRN_ERR_ARGUMENT,
-                             "channels has %s; the volume %s has a parameter of its own",
-                             list->row[i].name, list->row[i].grid);
-    return FIRN_OK;
-}
-
 static firn_result check(const void *memory, firn_error *error)
 {
+    const settings *s = memory;
     firn_channel_list list;
-    return read_list(memory, &list, error);
+    return firn_point_values_list(s->channels, &list, error);
 }
 
 static void reset(void *memory)
@@ -78,9 +65,7 @@ static void release(void *memory)
 /// The columns of a table as arrays of floats.
 typedef struct arrays {
     float *position, *velocity, *mass, *jp;
-    firn_channel_list list;
-    float *more[FIRN_CHANNEL_LIST];
-    firn_field_values values[FIRN_CHANNEL_LIST];
+    firn_point_values more;
 } arrays;
 
 static void free_arrays(arrays *a)
@@ -89,29 +74,7 @@ static void free_arrays(arrays *a)
     firn_free(a->velocity);
     firn_free(a->mass);
     firn_free(a->jp);
-    for (size_t i = 0; i < a->list.count; i++)
-        firn_free(a->more[i]);
-}
-
-static firn_result read_more(const settings *s, const firn_points *points, arrays *a,
-                             firn_error *error)
-{
-    FIRN_TRY(read_list(s, &a->list, error));
-    for (size_t i = 0; i < a->list.count; i++) {
-        const firn_channel *channel = &a->list.row[i];
-        FIRN_TRY(
-            firn_points_floats(points, channel->name, channel->components, &a->more[i], error));
-        if (a->more[i] == NULL)
-            return firn_fail(
-                error, FIRN_ERR_NOT_FOUND,
-                "the particles have no %s of %d components; take it out of channels or "
-                "let a source give it",
-                channel->name, channel->components);
-        a->values[i] = (firn_field_values){channel->name, channel->components,
-                                           (channel->use & FIRN_CHANNEL_INVERSE) != 0,
-                                           channel->background, a->more[i]};
-    }
-    return FIRN_OK;
+    firn_point_values_free(&a->more);
 }
 
 static firn_result read_arrays(const firn_points *points, arrays *a, firn_error *error)
@@ -149,8 +112,8 @@ static firn_result make_volumes(const firn_cook *cook, const firn_particle_data 
                                 .velocity = (const firn_vec3 *)(const void *)a->velocity,
                                 .jp = a->jp,
                                 .cell_size = from->cell_size,
-                                .value_count = a->list.count,
-                                .values = a->values};
+                                .value_count = a->more.list.count,
+                                .values = a->more.values};
     firn_field_def field = s->field;
     field.velocity = field.velocity && a->velocity != NULL;
     field.compaction = field.compaction && a->jp != NULL;
@@ -168,6 +131,7 @@ static firn_result make_volumes(const firn_cook *cook, const firn_particle_data 
 
 static firn_result cook(firn_cook *cook, firn_error *error)
 {
+    const settings *s = cook->settings;
     state *own = cook->state;
     release(own);
     double begun = firn_seconds();
@@ -175,7 +139,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     arrays a = {.position = NULL};
     firn_result result = read_arrays(&from->points, &a, error);
     if (result == FIRN_OK)
-        result = read_more(cook->settings, &from->points, &a, error);
+        result = firn_point_values_read(&a.more, s->channels, &from->points, error);
     if (result == FIRN_OK)
         result = make_volumes(cook, from, &a, error);
     free_arrays(&a);

@@ -9,7 +9,7 @@ static const firn_node_type *const built_in[] = {
     &firn_node_snow_source,  &firn_node_material,       &firn_node_collider,
     &firn_node_solver,       &firn_node_rasterize,      &firn_node_write_particles,
     &firn_node_write_volume, &firn_node_read_particles, &firn_node_read_volume,
-    &firn_node_render,       &firn_node_fine_particles,
+    &firn_node_render,       &firn_node_fine_particles, &firn_node_write_surface,
 };
 
 const char *firn_kind_name(firn_kind kind)

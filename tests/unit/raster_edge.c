@@ -206,9 +206,69 @@ static void running_out_of_memory_is_an_error(void **state)
     cloud_free(&c);
 }
 
+// A block of packed snow with grains far above it.
+static void layers_are_the_density_in_two_parts(void **state)
+{
+    (void)state;
+    cloud block = lattice_cloud(8), c = cloud_make(block.points.count + 40);
+    size_t count = block.points.count;
+    memcpy(c.position, block.position, count * sizeof(firn_vec3));
+    memcpy(c.velocity, block.velocity, count * sizeof(firn_vec3));
+    memcpy(c.mass, block.mass, count * sizeof(float));
+    memcpy(c.jp, block.jp, count * sizeof(float));
+    for (size_t i = count; i < c.points.count; i++) {
+        c.position[i] = firn_vec(0.1f * (float)(i - count), 1.0f, 0.0f);
+        c.velocity[i] = firn_vec(0.0f, 0.0f, 0.0f);
+        c.mass[i] = c.mass[0];
+        c.jp[i] = 1.0f;
+    }
+    for (int run = 0; run < 4; run++) {
+        firn_field_def def = plain_def();
+        def.edge = run % 2 ? 1.0f : 0.0f;
+        def.voxel_size = run < 2 ? 0.02f : 0.01f;
+        def.layers = true;
+        firn_field *field = rasterize(&def, &c);
+        firn_field_view view = firn_field_read(field);
+        assert_int_equal(view.grid_count, 2);
+        assert_string_equal(view.grids[0].name, "body");
+        assert_int_equal(view.grids[0].layer, FIRN_FIELD_BODY);
+        assert_string_equal(view.grids[1].name, "powder");
+        assert_int_equal(view.grids[1].layer, FIRN_FIELD_POWDER);
+        double volume = pow((double)view.voxel_size, 3.0), body = 0.0, powder = 0.0;
+        float highest = 0.0f;
+        for (size_t i = 0; i < view.leaf_count * FIRN_LEAF_VOXELS; i++) {
+            float packed = view.grids[0].values[i], loose = view.grids[1].values[i];
+            assert_true(packed >= 0.0f && loose >= 0.0f);
+            assert_true(fabsf(packed + loose - view.density[i]) <= 1e-6f * view.density[i]);
+            body += volume * (double)packed;
+            powder += volume * (double)loose;
+            firn_vec3 p = voxel_center(&view, i);
+            highest = p.y > 0.5f && view.density[i] > highest ? view.density[i] : highest;
+        }
+        double grains = 40.0 * (double)c.mass[0], block_mass = (double)count * (double)c.mass[0];
+        assert_true(fabs(powder / grains - 1.0) < 0.02);
+        assert_true(fabs(body / block_mass - 1.0) < 0.001);
+        // Grains alone keep the whole width of their kernels: no edge makes balls of them.
+        def.edge = 0.0f;
+        def.layers = false;
+        firn_field *plain = rasterize(&def, &c);
+        firn_field_view before = firn_field_read(plain);
+        float soft = 0.0f;
+        for (size_t i = 0; i < before.leaf_count * FIRN_LEAF_VOXELS; i++)
+            if (voxel_center(&before, i).y > 0.5f && before.density[i] > soft)
+                soft = before.density[i];
+        assert_true(fabsf(highest / soft - 1.0f) < 1e-4f);
+        firn_field_destroy(plain);
+        firn_field_destroy(field);
+    }
+    cloud_free(&block);
+    cloud_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_are_the_density_in_two_parts),
         cmocka_unit_test(mass_and_momentum_are_conserved_for_every_edge),
         cmocka_unit_test(a_flat_boundary_is_as_wide_as_the_edge_and_in_its_place),
         cmocka_unit_test(a_grain_beside_a_body_keeps_its_mass_and_place),

@@ -67,6 +67,8 @@ static const firn_param write_params[] = {
      "Mean cosine of the scattering angle, for shaders"},
     FRAME_ROWS,
     THREAD_ROW,
+    {ROW(powder_extinction), FIRN_FLOAT, {724.0}, 0.0, 1e9, "1/m",
+     "Extinction of the layer powder at the reference density, for shaders", .added = true},
 };
 #undef ROW
 

@@ -306,14 +306,13 @@ FloatGrid::Ptr surface_grid(const firn_level_set &surface)
 
 /// The shading numbers, for the file and for the density grid: extinction = density of the grid
 /// times sigma_t_per_density, in either unit.
-void add_shading(MetaMap &meta, const firn_vdb_write_def &def)
+void add_shading(MetaMap &meta, const firn_vdb_write_def &def, float extinction)
 {
     bool relative = def.density == FIRN_VDB_DENSITY_RELATIVE;
     meta.insertMeta("density_units", StringMetadata(relative ? "relative" : "kg/m^3"));
     meta.insertMeta("density_ref_kg_m3", FloatMetadata(def.reference_density));
-    meta.insertMeta(
-        "sigma_t_per_density",
-        FloatMetadata(relative ? def.extinction : def.extinction / def.reference_density));
+    meta.insertMeta("sigma_t_per_density",
+                    FloatMetadata(relative ? extinction : extinction / def.reference_density));
     meta.insertMeta("albedo", Vec3SMetadata(Vec3s(def.albedo.x, def.albedo.y, def.albedo.z)));
     meta.insertMeta("g", FloatMetadata(def.anisotropy));
 }
@@ -343,7 +342,7 @@ void add_field(const firn_field_view &field, const firn_vdb_write_def &def, Grid
     FloatGrid::Ptr density = scalar_grid(field, field.density, scale, 0.0f);
     finish(*density, "density", transform, def);
     density->setGridClass(GRID_FOG_VOLUME);
-    add_shading(*density, def);
+    add_shading(*density, def, def.extinction);
     grids.push_back(density);
     if (field.velocity != nullptr) {
         const uint64_t *mask = field.velocity_mask != nullptr ? field.velocity_mask : field.mask;
@@ -360,6 +359,8 @@ void add_field(const firn_field_view &field, const firn_vdb_write_def &def, Grid
     }
     for (size_t i = 0; i < field.grid_count; i++) {
         const firn_field_grid &from = field.grids[i];
+        if (from.layer != FIRN_FIELD_OTHER)
+            continue;
         GridBase::Ptr grid;
         if (from.components == 1)
             grid = scalar_grid(field, from.values, 1.0f, from.background);
@@ -367,6 +368,19 @@ void add_field(const firn_field_view &field, const firn_vdb_write_def &def, Grid
             grid = vector_grid(field, field.mask, from.values, Vec3s(from.background));
         finish(*grid, from.name, transform, def);
         grids.push_back(grid);
+    }
+    for (size_t i = 0; i < field.grid_count; i++) {
+        const firn_field_grid &from = field.grids[i];
+        if (from.layer == FIRN_FIELD_OTHER)
+            continue;
+        bool body = from.layer == FIRN_FIELD_BODY;
+        FloatGrid::Ptr layer = scalar_grid(field, from.values, scale, 0.0f);
+        finish(*layer, from.name, transform, def);
+        layer->setGridClass(GRID_FOG_VOLUME);
+        add_shading(*layer, def, body ? def.extinction : def.powder_extinction);
+        layer->insertMeta("firn:layer", StringMetadata(body ? "body" : "powder"));
+        density->insertMeta("firn:layer", StringMetadata("all"));
+        grids.push_back(layer);
     }
 }
 
@@ -443,7 +457,7 @@ firn_result firn_vdb_write(const char *path, const firn_vdb_write_def *def,
             add_surface(*content, *def, grids);
             openvdb::MetaMap meta = file_meta(def->frame, def->fps);
             if (content->field != nullptr)
-                add_shading(meta, *def);
+                add_shading(meta, *def, def->extinction);
             for (size_t i = 0; i < content->meta_count; i++)
                 add_meta(meta, content->meta[i]);
             write_file(path, grids, meta, def->compression, stamp);

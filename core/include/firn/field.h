@@ -34,6 +34,8 @@ typedef struct firn_field_def {
     int dilation;       // voxels; velocity also this far around all that
     bool compaction;    // also rasterize compaction
     int thread_count;   // 0 uses every core
+    bool layers;        // density also apart: packed body and loose powder
+    float powder_density; // kg/m^3; snow that is thinner around a particle is powder
 } firn_field_def;
 
 FIRN_API void firn_field_def_reset(firn_field_def *def, size_t size);
@@ -75,12 +77,20 @@ FIRN_API firn_result firn_field_create(const firn_field_def *def, const firn_fie
                                        firn_field **field, firn_error *error);
 FIRN_API void firn_field_destroy(firn_field *field);
 
+/// Layers of the density that renderers want apart; together they are the density.
+typedef enum firn_field_layer {
+    FIRN_FIELD_OTHER,  // another quantity
+    FIRN_FIELD_BODY,   // "body": packed snow, with the edge that was asked for
+    FIRN_FIELD_POWDER, // "powder": a fog of loose snow, as wide as its kernels
+} firn_field_layer;
+
 /// A grid beside density, velocity and compaction.
 typedef struct firn_field_grid {
     const char *name;
-    int components;      // 1 or 3
-    float background;    // where there is no snow
-    const float *values; // 512 for each leaf, with their components side by side
+    int components;         // 1 or 3
+    float background;       // where there is no snow
+    const float *values;    // 512 for each leaf, with their components side by side
+    firn_field_layer layer; // of the density, kg/m^3
 } firn_field_grid;
 
 /// Read-only arrays of a field; valid until it is destroyed. Voxel (i, j, k) stands at the world

@@ -32,6 +32,12 @@ static const firn_param field_params[] = {
     {ROW(dilation), FIRN_INT, {0}, 0, 64, "voxels", "Velocity also this far around all that"},
     {ROW(compaction), FIRN_BOOL, {1}, 0, 1, "", "Also make the compaction"},
     {ROW(thread_count), FIRN_INT, {0}, 0, 1024, "", "Number of threads; 0 uses every core"},
+    {ROW(layers), FIRN_BOOL, {0}, 0, 1, "",
+     "Also make the layers of the density apart: body, packed snow with its edge, and powder, a "
+     "fog of loose snow without one", .added = true},
+    {ROW(powder_density), FIRN_FLOAT, {100}, 1, 1000, "kg/m^3",
+     "Particles with thinner snow around them are powder; below half of it all of their mass is",
+     .visible_when = "layers==true", .added = true},
 };
 // clang-format on
 
@@ -69,7 +75,7 @@ void firn_field_def_reset(firn_field_def *def, size_t size)
 
 static bool is_taken(const firn_field_points *points, size_t index)
 {
-    static const char *const own[] = {"density", "vel", "compaction", "surface"};
+    static const char *const own[] = {"density", "vel", "compaction", "surface", "body", "powder"};
     const char *name = points->values[index].name;
     for (size_t i = 0; i < FIRN_COUNT(own); i++)
         if (strcmp(own[i], name) == 0)
@@ -167,7 +173,13 @@ static int compaction_of(const firn_field_def *def)
     return def->compaction ? (def->velocity ? 1 : 0) : -1;
 }
 
-// Values number i of all that become grids.
+// Number of the grid of the body, behind all others but powder; -1: no layers.
+static int body_of(const firn_field_def *def, const firn_field_points *points)
+{
+    return def->layers ? (int)points->value_count + def->velocity + def->compaction : -1;
+}
+
+// Values number i of all that become grids, but for layers.
 static firn_field_values values_at(const firn_field_def *def, const firn_field_points *points,
                                    size_t i)
 {
@@ -181,15 +193,21 @@ static firn_field_values values_at(const firn_field_def *def, const firn_field_p
 static firn_result list_grids(firn_field *field, const firn_field_def *def,
                               const firn_field_points *points, firn_error *error)
 {
-    size_t count = points->value_count + def->velocity + def->compaction;
+    const int body = body_of(def, points);
+    size_t count = points->value_count + def->velocity + def->compaction + (def->layers ? 2 : 0);
     FIRN_TRY(firn_raster_claim(count + 1, sizeof *field->grids, &field->grids, error));
     FIRN_TRY(firn_raster_claim(count + 1, sizeof *field->values, &field->values, error));
     FIRN_TRY(firn_raster_claim(count + 1, FIRN_CHANNEL_NAME, &field->names, error));
     for (size_t i = 0; i < count; i++) {
-        firn_field_values from = values_at(def, points, i);
+        static const firn_field_values layers[] = {{"body", 1}, {"powder", 1}};
+        bool is_layer = body >= 0 && (int)i >= body;
+        firn_field_values from = is_layer ? layers[i - (size_t)body] : values_at(def, points, i);
         char *name = field->names + i * FIRN_CHANNEL_NAME;
         snprintf(name, FIRN_CHANNEL_NAME, "%s", from.name);
-        field->grids[i] = (firn_field_grid){name, from.components, from.background, NULL};
+        field->grids[i] =
+            (firn_field_grid){name, from.components, from.background, NULL, FIRN_FIELD_OTHER};
+        if (is_layer)
+            field->grids[i].layer = (int)i == body ? FIRN_FIELD_BODY : FIRN_FIELD_POWDER;
         field->values[i] = NULL;
     }
     field->grid_count = count;
@@ -344,12 +362,16 @@ static firn_result spread_velocity(firn_field *field, const firn_field_def *def,
 // A few components at a time: density, velocity and compaction, as a rule all there are, at once.
 static void fill(const firn_raster *r, const firn_field_def *def, const firn_field *field)
 {
+    const int body = body_of(def, r->points);
+    const size_t end = body >= 0 ? (size_t)body + 1 : field->grid_count;
     size_t next = 0;
     bool first = true;
     do {
         firn_raster_pass job = {.normalize = first, .density_out = field->density};
-        for (; next < field->grid_count; next++) {
-            const firn_field_values from = values_at(def, r->points, next);
+        for (; next < end; next++) {
+            firn_field_values from = {"body", 1, false, 0.0f, r->body};
+            if ((int)next != body)
+                from = values_at(def, r->points, next);
             if (job.item_count + from.components > FIRN_RASTER_ITEMS)
                 break;
             for (int k = 0; k < from.components; k++)
@@ -358,7 +380,19 @@ static void fill(const firn_raster *r, const firn_field_def *def, const firn_fie
         }
         firn_raster_run(r, &job);
         first = false;
-    } while (next < field->grid_count);
+    } while (next < end);
+}
+
+// The mean share of the body becomes two densities.
+static void part_layers(const firn_field *field, int body, int thread_count)
+{
+    const size_t voxels = field->leaf_count * FIRN_LEAF_VOXELS;
+    float *packed = field->values[body], *loose = field->values[body + 1];
+#pragma omp parallel for schedule(static) num_threads(thread_count)
+    for (size_t i = 0; i < voxels; i++) {
+        packed[i] = field->density[i] * fminf(packed[i], 1.0f);
+        loose[i] = field->density[i] - packed[i];
+    }
 }
 
 static firn_result rasterize(firn_raster *r, const firn_field_def *def, firn_field *field,
@@ -371,6 +405,10 @@ static firn_result rasterize(firn_raster *r, const firn_field_def *def, firn_fie
     FIRN_TRY(firn_raster_lay_out(r, error));
     FIRN_TRY(list_grids(field, def, points, error));
     FIRN_TRY(claim_field(field, r->leaves.count, error));
+    if (def->edge > 0.0f || def->layers)
+        FIRN_TRY(firn_raster_see(r, def->edge > 0.0f, error));
+    if (def->layers)
+        FIRN_TRY(firn_raster_part(r, def->powder_density, error));
     if (def->edge > 0.0f)
         FIRN_TRY(firn_raster_sharpen(r, def->edge, error));
     if (points->mask != NULL)
@@ -380,6 +418,8 @@ static firn_result rasterize(firn_raster *r, const firn_field_def *def, firn_fie
         field->leaf_origin[i] = (firn_coord){c.x * LEAF, c.y * LEAF, c.z * LEAF};
     }
     fill(r, def, field);
+    if (def->layers)
+        part_layers(field, body_of(def, points), r->thread_count);
     activate(field, def->clip, r->thread_count);
     return spread_velocity(field, def, points, r->thread_count, error);
 }

@@ -268,4 +268,5 @@ void firn_raster_free(firn_raster *r)
     firn_free(r->seen);
     firn_free(r->density);
     firn_free(r->expected);
+    firn_free(r->body);
 }

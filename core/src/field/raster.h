@@ -48,6 +48,7 @@ typedef struct firn_raster {
     float *seen;     // kg/m^3, density that a particle sees around it; NULL: nobody asked
     float *density;  // kg/m^3, of each voxel before there is coverage; with seen
     float *expected; // (kg/m^3)^2, of each voxel: density times what is seen in the mean
+    float *body;     // share of a particle that is packed snow; NULL: no layers
 } firn_raster;
 
 enum { FIRN_RASTER_ITEMS = 5 };
@@ -89,7 +90,14 @@ void firn_raster_free(firn_raster *raster);
 /// differ by at most this ratio, are at most one unit of the kernel and at least one voxel.
 firn_result firn_raster_anisotropy(firn_raster *raster, float ratio, firn_error *error);
 
-/// Coverage from where the density falls to zero: a boundary this many voxels wide.
+/// Finds the density that each particle sees; also what sharpening needs.
+firn_result firn_raster_see(firn_raster *raster, bool sharpens, firn_error *error);
+
+/// Parts the particles, which have been seen, into packed snow and powder, to which coverage does
+/// not apply: those with less than this density (kg/m^3) around them, all below half of it.
+firn_result firn_raster_part(firn_raster *raster, float powder_density, firn_error *error);
+
+/// Coverage from where the density that was seen falls to zero: a boundary this many voxels wide.
 firn_result firn_raster_sharpen(firn_raster *raster, float edge, firn_error *error);
 
 /// Coverage times the inside of a level set, with a boundary this many voxels wide.

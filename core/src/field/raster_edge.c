@@ -77,25 +77,35 @@ static void cover_leaf(firn_raster *r, const float *fullness, float edge, size_t
     }
 }
 
-// Finds the density that each particle sees, and what voxels expect.
-static firn_result see(firn_raster *r, firn_error *error)
+firn_result firn_raster_see(firn_raster *r, bool sharpens, firn_error *error)
 {
     size_t voxels = r->leaves.count * FIRN_LEAF_VOXELS;
     FIRN_TRY(firn_raster_claim(r->points->count, sizeof *r->seen, &r->seen, error));
     FIRN_TRY(firn_raster_claim(voxels, sizeof *r->density, &r->density, error));
-    FIRN_TRY(firn_raster_claim(voxels, sizeof *r->expected, &r->expected, error));
     firn_raster_run(r, &(firn_raster_pass){.normalize = true, .density_out = r->density});
-    firn_raster_run(r, &(firn_raster_pass){.gather = r->density,
-                                           .seen = r->seen,
-                                           .item_count = 1,
-                                           .item = {{r->seen, r->expected, 1, false}}});
+    firn_raster_pass look = {.gather = r->density, .seen = r->seen};
+    if (sharpens) {
+        FIRN_TRY(firn_raster_claim(voxels, sizeof *r->expected, &r->expected, error));
+        look.item_count = 1;
+        look.item[0] = (firn_raster_item){r->seen, r->expected, 1, false};
+    }
+    firn_raster_run(r, &look);
+    return FIRN_OK;
+}
+
+firn_result firn_raster_part(firn_raster *r, float powder_density, firn_error *error)
+{
+    FIRN_TRY(firn_raster_claim(r->points->count, sizeof *r->body, &r->body, error));
+    for (size_t i = 0; i < r->points->count; i++) {
+        float t = fminf(fmaxf(2.0f * r->seen[i] / powder_density - 1.0f, 0.0f), 1.0f);
+        r->body[i] = t * t * (3.0f - 2.0f * t);
+    }
     return FIRN_OK;
 }
 
 firn_result firn_raster_sharpen(firn_raster *r, float edge, firn_error *error)
 {
     const size_t voxels = r->leaves.count * FIRN_LEAF_VOXELS;
-    FIRN_TRY(see(r, error));
     FIRN_TRY(claim_coverage(r, error));
     // Fullness: density over the mean of what the particles around see.
 #pragma omp parallel for schedule(static) num_threads(r->thread_count)

@@ -256,6 +256,8 @@ static double covered_sum(const firn_raster *r, size_t particle, double covered,
 {
     const double enough = 0.05;
     double loose = covered < enough * whole ? 1.0 - covered / (enough * whole) : 0.0;
+    if (r->body != NULL) // powder has no edge
+        loose = fmax(loose, 1.0 - (double)r->body[particle]);
     r->loose[particle] = (float)loose;
     loose = (double)r->loose[particle];
     return (1.0 - loose) * covered + loose * whole;

@@ -19,6 +19,7 @@ MAIN = {
     "fine_particles": "children size_variation loose spread flight",
     "rasterize": "voxel_size velocity compaction surface",
     "write_particles": "name format single_file",
+    "write_surface": "name format single_file adaptivity",
     "write_volume": "name half density",
     "render": "camera azimuth elevation zoom width height samples",
 }

@@ -72,7 +72,7 @@ class ParticleData(Structure):
 
 class FieldGrid(Structure):
     _fields_ = [("name", c_char_p), ("components", c_int), ("background", c_float),
-                ("values", c_void_p)]
+                ("values", c_void_p), ("layer", c_int)]
 
 
 class FieldView(Structure):

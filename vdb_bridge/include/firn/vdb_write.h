@@ -39,8 +39,9 @@ typedef struct firn_vdb_write_def {
     firn_vec3 albedo;        // red, green, blue
     float anisotropy;        // mean cosine g of the scattering angle
     int frame;
-    float fps;        // frames/s
-    int thread_count; // 0 uses every core
+    float fps;               // frames/s
+    int thread_count;        // 0 uses every core
+    float powder_extinction; // 1/m at the reference density, of the layer `powder`
 } firn_vdb_write_def;
 
 FIRN_API void firn_vdb_write_def_reset(firn_vdb_write_def *def, size_t size);
