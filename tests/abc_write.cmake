@@ -23,3 +23,5 @@ add_test(NAME abc_write_check
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 set_tests_properties(abc_write PROPERTIES FIXTURES_SETUP abc_written)
 set_tests_properties(abc_write_check PROPERTIES FIXTURES_REQUIRED abc_written)
+
+firn_fuzz(journal firn_abc)

@@ -40,6 +40,7 @@ MAY_INCLUDE = {
     "plugin/usd": BASIC | {"points"},
     "plugin/src": BASIC,
     "plugin/nodes": {"*", "!graph"},
+    "plugin/shot": {"*"},
     "plugin/cli": {"*"},
     "tests": {"*"},
 }

@@ -4,3 +4,5 @@ foreach(part channels checkpoint cycle flight hessian implicit integrator partic
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()
 firn_core_test(test_determinism SOURCES unit/determinism.c LABELS tsan)
+
+firn_fuzz(checkpoint firn_core)

@@ -29,3 +29,6 @@ add_test(NAME graph_exports
         ${PROJECT_SOURCE_DIR} $<TARGET_FILE:firn_shared> $<TARGET_FILE:firn_core_shared>)
 
 firn_fuzz(scene firn_graph)
+firn_fuzz(cache firn_graph)
+firn_fuzz(table firn_graph ${PROJECT_SOURCE_DIR}/plugin/cli/csv.c)
+target_include_directories(fuzz_table PRIVATE ${PROJECT_SOURCE_DIR}/plugin/cli)

@@ -13,3 +13,6 @@ if(TARGET firn)
     set_tests_properties(render_cli PROPERTIES TIMEOUT 300
         ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
 endif()
+
+firn_fuzz(exr firn_render)
+target_include_directories(fuzz_exr PRIVATE ${PROJECT_SOURCE_DIR}/plugin/render/src)

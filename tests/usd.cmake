@@ -7,3 +7,5 @@ if(TARGET firn AND NOT FIRN_SANITIZE)
         COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/usd_test.py $<TARGET_FILE:firn>)
     set_tests_properties(usd_stage PROPERTIES TIMEOUT 120 ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
 endif()
+
+firn_fuzz(usd firn_usd)

@@ -42,3 +42,7 @@ if(FIRN_SANITIZE)
         vdb_points_test vdb_check PROPERTIES ENVIRONMENT
         "ASAN_OPTIONS=detect_container_overflow=0:hard_rss_limit_mb=2000;FIRN_VDB_MUTATIONS=100")
 endif()
+
+firn_fuzz(vdb firn_core ${PROJECT_SOURCE_DIR}/vdb_bridge/src/layout.c)
+target_include_directories(fuzz_vdb PRIVATE ${PROJECT_SOURCE_DIR}/vdb_bridge/src
+    ${PROJECT_SOURCE_DIR}/vdb_bridge/include)

@@ -4,12 +4,14 @@
 #include "shot.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 // All that a signal handler may touch.
 static volatile sig_atomic_t stop_signal, checkpoint_asked;
 
-static void on_stop(int number) { stop_signal = number; }
+// A terminal that is closed ends the run as the farm would.
+static void on_stop(int number) { stop_signal = number == SIGHUP ? SIGTERM : number; }
 
 // Nobody reads what is printed, as when a host has crashed. It may come again at every line.
 static void on_reader_gone(int number)
@@ -35,6 +37,9 @@ void firn_signals_catch(void)
     sigemptyset(&checkpoint.sa_mask);
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) // as by nohup
+        sigaction(SIGHUP, &stop, NULL);
     sigaction(SIGPIPE, &gone, NULL);
     sigaction(SIGUSR1, &checkpoint, NULL);
 }
@@ -70,15 +75,17 @@ static void on_frame(int frame, bool skipped, const firn_stat *stats, size_t cou
     firn_meter_frame(&((listener *)user)->meter, frame, skipped, stats, count);
 }
 
-static int finish(listener *own, firn_result result, const firn_error *error)
+static int finish(listener *own, firn_result result, bool checkpoint, const firn_error *error)
 {
     int code = firn_exit_code(result);
+    char stopped[100];
     const char *message = result == FIRN_OK ? NULL : error->message;
     if (result == FIRN_ERR_CANCELLED && stop_signal != 0) {
         code = 128 + stop_signal;
-        message = stop_signal == SIGTERM
-                      ? "stopped by SIGTERM after a checkpoint; `firn resume` continues"
-                      : "stopped by SIGINT after a checkpoint; `firn resume` continues";
+        snprintf(stopped, sizeof stopped, "stopped by %s%s; `firn resume` continues",
+                 stop_signal == SIGTERM ? "SIGTERM" : "SIGINT",
+                 checkpoint ? " after a checkpoint" : "");
+        message = stopped;
     }
     firn_meter_finish(&own->meter, code, firn_graph_failed_node(own->graph), message);
     return code;
@@ -108,5 +115,5 @@ int firn_bake_run(firn_graph *graph, const firn_bake_def *def, const firn_bake_r
     firn_meter_start(&own.meter, shot->name, folder);
     result = firn_graph_bake(graph, def, &error);
     firn_graph_set_host(graph, NULL);
-    return finish(&own, result, &error);
+    return finish(&own, result, !def->from_cache, &error);
 }

@@ -1,6 +1,9 @@
 /// `firn check`: everything that is wrong with a scene, without cooking it.
 #define _POSIX_C_SOURCE 200809L
 #include "shot.h"
+#include "wedge.h"
+
+#include "firn/shot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,6 +37,9 @@ static int print_cache(firn_graph *graph)
     firn_cache_writer(folder, owner, sizeof owner);
     if (owner[0] != '\0')
         printf("locked: %s\n", owner);
+    size_t working = firn_cache_frames_in_work(folder);
+    if (working > 0)
+        printf("locked: %zu frames of later stages\n", working);
     warn_of_place(firn_shot_nearest(folder));
     return FIRN_EXIT_OK;
 }
@@ -42,13 +48,6 @@ typedef struct request {
     firn_shot_words shot;
     const char *all_frames;
 } request;
-
-// A node that brings something from outside: nothing but materials comes before it.
-static bool is_input(const firn_node_info *type)
-{
-    return type->output == FIRN_KIND_COLLIDER || type->output == FIRN_KIND_SOURCE ||
-           strncmp(type->name, "read_", 5) == 0;
-}
 
 static void print_warning(firn_level level, const char *node, const char *message, void *user)
 {
@@ -61,50 +60,31 @@ static void print_warning(firn_level level, const char *node, const char *messag
                 message);
 }
 
-// Reads an input at the first and the last frame, or at all; the exit code of what goes wrong.
-static int open_input(firn_graph *graph, const char *node, bool all)
+static void print_failure(const char *node, firn_result result, const char *message, void *user)
 {
-    const firn_shot *shot = firn_graph_shot(graph);
-    for (int frame = shot->first; frame <= shot->last; frame++) {
-        if (!all && frame != shot->first && frame != shot->last)
-            continue;
-        const firn_data *data = NULL;
-        firn_error error;
-        firn_result result = firn_graph_cook(graph, node, frame, &data, &error);
-        if (result != FIRN_OK) {
-            fprintf(stderr, "error: %s\n", error.message);
-            return firn_exit_code(result);
-        }
-    }
-    return FIRN_EXIT_OK;
+    (void)node;
+    (void)result;
+    (void)user;
+    fprintf(stderr, "error: %s\n", message);
 }
 
 static int open_inputs(firn_graph *graph, bool all)
 {
     const firn_host host = {.log = print_warning};
-    int code = FIRN_EXIT_OK;
     size_t count = 0;
-    const char *node;
     firn_graph_set_host(graph, &host);
-    for (size_t i = 0; (node = firn_graph_node(graph, i)) != NULL; i++) {
-        if (!is_input(firn_graph_node_type(graph, node)))
-            continue;
-        count++;
-        int one = open_input(graph, node, all);
-        code = code == FIRN_EXIT_OK ? one : code;
-    }
+    firn_result result = firn_graph_check_inputs(graph, all, print_failure, NULL, &count, NULL);
     firn_graph_set_host(graph, NULL);
-    if (code == FIRN_EXIT_OK)
+    if (result == FIRN_OK)
         printf("inputs: %zu read at %s\n", count,
                all ? "every frame" : "the first and the last frame");
-    return code;
+    return firn_exit_code(result);
 }
 
-static int run_check(const void *memory, const firn_words *words)
+static int check_scene(const char *path, const request *wanted)
 {
-    const request *wanted = memory;
     firn_graph *graph = NULL;
-    int code = firn_shot_load("check", words->words[0], &wanted->shot, &graph, NULL);
+    int code = firn_shot_load("check", path, &wanted->shot, &graph, NULL);
     if (code != FIRN_EXIT_OK)
         return code;
     size_t count = 0;
@@ -127,6 +107,41 @@ static int run_check(const void *memory, const firn_words *words)
     return code;
 }
 
+// The graph that a cache was cooked from.
+static int check_cache(const char *folder, const request *wanted)
+{
+    char path[FIRN_PATH_SIZE];
+    snprintf(path, sizeof path, "%.4000s/resolved.firn", folder);
+    return check_scene(path, wanted);
+}
+
+static int check_wedge(const char *folder, const request *wanted)
+{
+    firn_wedge_table *table = NULL;
+    firn_error error;
+    firn_result result = firn_wedge_table_read(folder, &table, &error);
+    int code = firn_exit_of(result, &error);
+    for (size_t v = 0; result == FIRN_OK && v < table->count; v++) {
+        char variant[FIRN_PATH_SIZE];
+        snprintf(variant, sizeof variant, "%.4000s/w%zu", folder, v);
+        printf("w%zu (%s): %s\n", v, table->rows[v].status, table->rows[v].values);
+        fflush(stdout);
+        int one = access(variant, F_OK) == 0 ? check_cache(variant, wanted) : FIRN_EXIT_OK;
+        code = code == FIRN_EXIT_OK ? one : code;
+    }
+    firn_wedge_table_free(table);
+    return code;
+}
+
+static int run_check(const void *memory, const firn_words *words)
+{
+    const char *path = words->words[0];
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        return check_scene(path, memory);
+    return firn_wedge_has_table(path) ? check_wedge(path, memory) : check_cache(path, memory);
+}
+
 static const firn_option own[] = {
     {"--all-frames", NULL, "read the inputs at every frame, not only at the first and the last",
      offsetof(request, all_frames)},
@@ -135,12 +150,13 @@ static const firn_option own[] = {
 const firn_command firn_command_check = {
     .name = "check",
     .summary = "lists everything that is wrong with a shot, and the state of its cache",
-    .usage = "SHOT.firn [OPTIONS]",
+    .usage = "SHOT.firn|CACHE [OPTIONS]",
     .about = "Reads the scene, looks for missing links and files and for values that do not fit\n"
              "together, and prints every problem that it finds. Then reads what colliders,\n"
              "sources and caches bring in, at the first and the last frame, with all that there\n"
              "is to say about units, times and velocities. Nothing is simulated. Then says\n"
-             "whether the cache is none, partial, complete, or stale: cooked from other settings.",
+             "whether the cache is none, partial, complete, or stale: cooked from other settings.\n"
+             "The folder of a cache or a wedge stands for what it was cooked from.",
     .example = "  firn check shot.firn\n"
                "  firn check shot.firn --set ball.file=bunny.obj",
     .own = {own, FIRN_COUNT(own)},

@@ -5,6 +5,7 @@
 typedef struct request {
     firn_shot_words shot;
     const char *resume, *overwrite, *break_lock, *allow_mixed, *quiet, *json;
+    const char *only, *from_cache;
 } request;
 
 #define ROW(field) offsetof(request, field)
@@ -16,6 +17,8 @@ static const firn_option options[] = {
      ROW(break_lock)},
     {"--allow-mixed", NULL, "goes on with a cache of another version or instruction set",
      ROW(allow_mixed)},
+    {"--only", "NODES", "cooks these of the nodes that write, names with commas", ROW(only)},
+    {"--from-cache", NULL, "later stages only, from the particles of the cache", ROW(from_cache)},
     {"--overwrite", NULL, "replaces what is there, frame by frame", ROW(overwrite)},
     {"--resume", NULL, "keeps what is there and whole, cooks the rest", ROW(resume)},
 };
@@ -36,6 +39,8 @@ static int cook(const request *own, const char *path, bool resume)
     def.overwrite = own->overwrite != NULL;
     def.break_lock = own->break_lock != NULL;
     def.allow_mixed = own->allow_mixed != NULL;
+    def.only = own->only;
+    def.from_cache = own->from_cache != NULL;
     firn_signals_catch();
     code = firn_bake_run(graph, &def, &run);
     firn_graph_destroy(graph);
@@ -64,11 +69,15 @@ const firn_command firn_command_cook = {
         "substep, write a\n"
         "checkpoint and leave; a second one leaves at once. The end of the program that reads\n"
         "the output counts as SIGINT. SIGUSR1 writes a checkpoint and goes on. What was stopped or "
-        "killed continues with --resume, bit for bit the same.",
+        "killed continues with --resume, bit for bit the same.\n"
+        "--from-cache cooks what comes behind the simulation, from its particles. Any number of\n"
+        "processes do so in one cache at once, on any machine and while it is still simulated.",
     .example = "  firn cook shot.firn\n"
                "  firn cook shot.firn --frames 1001-1100 --threads 8 --quality final\n"
                "  firn cook shot.firn --set solver.cell_size=0.01 --set fps=25 --base /tmp/try\n"
-               "  firn cook shot.firn --resume --log-json",
+               "  firn cook shot.firn --resume --log-json\n"
+               "  firn cook shot.firn --only points   # then, on many machines:\n"
+               "  firn cook shot.firn --from-cache --frames 1-50",
     .own = {options, FIRN_COUNT(options)},
     .shared = {firn_shot_rows, FIRN_SHOT_ROW_COUNT},
     .request_size = sizeof(request),

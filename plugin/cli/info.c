@@ -3,7 +3,6 @@
 #include "info.h"
 
 #include "command.h"
-#include "json.h"
 
 #include "firn/cache.h"
 #include "firn/sim.h"
@@ -87,185 +86,6 @@ static firn_result info_checkpoint(const char *path, firn_error *error)
     return FIRN_OK;
 }
 
-static uint64_t frame_bytes(const firn_cache_frame *frame)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < frame->file_count; i++)
-        bytes += frame->files[i].size;
-    return bytes;
-}
-
-static double stat_of(const firn_cache_frame *frame, const char *name)
-{
-    for (size_t i = 0; i < frame->stat_count; i++)
-        if (strcmp(frame->stats[i].name, name) == 0)
-            return frame->stats[i].value;
-    return 0.0;
-}
-
-// A number of a collider, such as that of "ground" and "force_x".
-static double force_of(const firn_cache_frame *frame, const char *collider, const char *part)
-{
-    char name[256];
-    snprintf(name, sizeof name, "%s.%s", collider, part);
-    return stat_of(frame, name);
-}
-
-// The force on each collider that was touched: the mean of the last frame, and the peak of all.
-static void print_forces(const firn_manifest_view *view)
-{
-    static const char ending[] = ".force_peak";
-    const firn_cache_frame *last = &view->frames[view->frame_count - 1];
-    for (size_t k = 0; k < last->stat_count; k++) {
-        const char *stat = last->stats[k].name;
-        size_t length = strlen(stat), size = sizeof ending - 1;
-        char collider[200];
-        if (length <= size || length - size >= sizeof collider ||
-            strcmp(stat + length - size, ending) != 0)
-            continue;
-        snprintf(collider, sizeof collider, "%.*s", (int)(length - size), stat);
-        double peak = 0.0;
-        int at = last->frame;
-        for (size_t i = 0; i < view->frame_count; i++)
-            if (stat_of(&view->frames[i], stat) > peak) {
-                peak = stat_of(&view->frames[i], stat);
-                at = view->frames[i].frame;
-            }
-        if (peak > 0.0)
-            printf("  snow on %s: force %.4g %.4g %.4g N, torque %.4g %.4g %.4g N m in the last "
-                   "frame; at most %.4g N, in frame %d\n",
-                   collider, force_of(last, collider, "force_x"),
-                   force_of(last, collider, "force_y"), force_of(last, collider, "force_z"),
-                   force_of(last, collider, "torque_x"), force_of(last, collider, "torque_y"),
-                   force_of(last, collider, "torque_z"), peak, at);
-    }
-}
-
-// Frames that a cook with other settings has not come to.
-static void print_others(const firn_manifest_view *view)
-{
-    const firn_cache_frame *frames = view->frames;
-    for (size_t i = 0, end = 0; i < view->frame_count; i = end) {
-        bool other = frames[i].hash != view->hash;
-        for (end = i + 1; end < view->frame_count && frames[end].hash == frames[i].hash;)
-            end++;
-        if (other && end == i + 1)
-            printf("  frame %d is of other settings, not yet replaced\n", frames[i].frame);
-        else if (other)
-            printf("  frames %d to %d are of other settings, not yet replaced\n", frames[i].frame,
-                   frames[end - 1].frame);
-    }
-}
-
-static void print_cache(const char *folder, const firn_manifest_view *view)
-{
-    uint64_t bytes = 0;
-    double seconds = 0.0;
-    for (size_t i = 0; i < view->frame_count; i++) {
-        bytes += frame_bytes(&view->frames[i]);
-        seconds += stat_of(&view->frames[i], "seconds");
-    }
-    for (size_t i = 0; i < view->file_count; i++)
-        bytes += view->files[i].size;
-    printf("%s: cache of '%s' by %s%s%s, graph %016llx\n", folder, view->name, view->program,
-           view->isa[0] != '\0' ? " with " : "", view->isa, (unsigned long long)view->hash);
-    printf("  %zu frames at %g per second, %.1f MB, simulated in %.1f s\n", view->frame_count,
-           (double)view->fps, 1e-6 * (double)bytes, seconds);
-    for (size_t i = 0; i < view->file_count; i++)
-        printf("  %s (%s): %llu bytes\n", view->files[i].name, view->files[i].node,
-               (unsigned long long)view->files[i].size);
-    print_others(view);
-    printf("  %8s %12s %9s %9s %12s  files\n", "frame", "particles", "substeps", "seconds",
-           "bytes");
-    for (size_t i = 0; i < view->frame_count; i++) {
-        const firn_cache_frame *frame = &view->frames[i];
-        printf("  %8d %12.0f %9.0f %9.2f %12llu", frame->frame, stat_of(frame, "particles"),
-               stat_of(frame, "substeps"), stat_of(frame, "seconds"),
-               (unsigned long long)frame_bytes(frame));
-        for (size_t k = 0; k < frame->file_count; k++)
-            printf("  %s", frame->files[k].name);
-        printf("\n");
-    }
-    if (view->frame_count > 0)
-        print_forces(view);
-}
-
-static void print_cache_json(const char *folder, const firn_manifest_view *view)
-{
-    int members = 0;
-    char hash[24];
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)view->hash);
-    fputc('{', stdout);
-    firn_print_member_text(stdout, &members, "folder", folder);
-    firn_print_member_text(stdout, &members, "name", view->name);
-    firn_print_member_text(stdout, &members, "program", view->program);
-    firn_print_member_text(stdout, &members, "isa", view->isa);
-    firn_print_member_text(stdout, &members, "hash", hash);
-    firn_print_member_number(stdout, &members, "fps", (double)view->fps);
-    firn_print_key(stdout, &members, "frames");
-    fputc('[', stdout);
-    for (size_t i = 0; i < view->frame_count; i++) {
-        int inner = 0;
-        fputs(i > 0 ? ",\n{" : "\n{", stdout);
-        firn_print_member_number(stdout, &inner, "frame", view->frames[i].frame);
-        firn_print_member_number(stdout, &inner, "file_bytes",
-                                 (double)frame_bytes(&view->frames[i]));
-        for (size_t k = 0; k < view->frames[i].stat_count; k++)
-            firn_print_member_number(stdout, &inner, view->frames[i].stats[k].name,
-                                     view->frames[i].stats[k].value);
-        fputc('}', stdout);
-    }
-    fputs("]}\n", stdout);
-}
-
-/// What a comparison with checksums has found.
-typedef struct verdict {
-    size_t count, missing, damaged;
-} verdict;
-
-static void verify_files(const char *folder, const firn_cache_file *files, size_t count, verdict *v)
-{
-    for (size_t i = 0; i < count; i++) {
-        firn_error error;
-        firn_result result = firn_cache_file_check(folder, &files[i], &error);
-        v->count++;
-        v->missing += result == FIRN_ERR_NOT_FOUND;
-        v->damaged += result != FIRN_OK && result != FIRN_ERR_NOT_FOUND;
-        if (result != FIRN_OK)
-            fprintf(stderr, "firn: %s\n", error.message);
-    }
-}
-
-// Compares every file with its checksum and lists all that is wrong.
-static firn_result verify(const char *folder, const firn_manifest_view *view, firn_error *error)
-{
-    verdict v = {0, 0, 0};
-    verify_files(folder, view->files, view->file_count, &v);
-    for (size_t i = 0; i < view->frame_count; i++)
-        verify_files(folder, view->frames[i].files, view->frames[i].file_count, &v);
-    if (v.missing + v.damaged == 0)
-        printf("  all %zu files are whole\n", v.count);
-    if (v.missing + v.damaged == 0)
-        return FIRN_OK;
-    return firn_fail(error, v.damaged > 0 ? FIRN_ERR_FORMAT : FIRN_ERR_NOT_FOUND,
-                     "%zu of %zu files are missing and %zu damaged; `firn resume` makes them anew",
-                     v.missing, v.count, v.damaged);
-}
-
-static firn_result info_cache(const char *folder, const request *own, firn_error *error)
-{
-    firn_manifest *manifest = NULL;
-    FIRN_TRY(firn_manifest_read(folder, &manifest, error));
-    firn_manifest_view view = firn_manifest_look(manifest);
-    if (own->json != NULL)
-        print_cache_json(folder, &view);
-    else
-        print_cache(folder, &view);
-    firn_result result = own->verify != NULL ? verify(folder, &view, error) : FIRN_OK;
-    firn_manifest_destroy(manifest);
-    return result;
-}
-
 // --- Which is which ------------------------------------------------------------------------------
 
 /// Files are known by how they begin; where that says nothing, by their name.
@@ -314,12 +134,12 @@ static firn_result info(const char *path, const request *own, firn_error *error)
     if (stat(path, &status) != 0)
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no file '%s'", path);
     if (S_ISDIR(status.st_mode))
-        return info_cache(path, own, error);
+        return firn_info_folder(path, own->json != NULL, own->verify != NULL, error);
     if (!ends_with(path, "/manifest.json"))
         return info_file(path, error);
     char folder[FIRN_PATH_SIZE];
     snprintf(folder, sizeof folder, "%.*s", (int)(strlen(path) - strlen("/manifest.json")), path);
-    return info_cache(folder, own, error);
+    return firn_info_folder(folder, own->json != NULL, own->verify != NULL, error);
 }
 
 static int run_info(const void *memory, const firn_words *words)
@@ -348,9 +168,11 @@ const firn_command firn_command_info = {
         "Prints what files hold: the hierarchy, samples, times and bounds of .abc; attributes\n"
         "and ranges of .bgeo and .geo; grids and metadata of .vdb; faces of .obj; nodes and\n"
         "links of .firn; frame, particles, time and settings of a checkpoint; frames and\n"
-        "statistics of a cache folder.",
+        "statistics of a cache folder, which stages it has and who writes it; the variants of a\n"
+        "folder of wedges.",
     .example = "  firn info walk.abc surface.0001.vdb\n"
-               "  firn info cache/snow/v1 --verify",
+               "  firn info cache/snow/v1 --verify\n"
+               "  firn info cache/wedge/v1",
     .own = {options, FIRN_COUNT(options)},
     .request_size = sizeof(request),
     .least = 1,

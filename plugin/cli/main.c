@@ -57,7 +57,11 @@ static void wait_politely(char **values)
         return;
     setenv("OMP_WAIT_POLICY", "passive", 1);
     setenv("GOMP_SPINCOUNT", "2000", 1);
-    execv("/proc/self/exe", values); // without it, all the same but for the spinning
+    // By its own path, so that the process keeps its name.
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    execv(path, values); // without it, all the same but for the spinning
 }
 
 static const firn_command *find_command(const char *name)

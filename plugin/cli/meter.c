@@ -1,17 +1,19 @@
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include "meter.h"
 
 #include "json.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define BAR_PAUSE 0.1 // s between two drawings
 #define LOG_PAUSE 1.0 // s between two progress events
 
-enum { BAR_WIDTH = 24, CLOCK_SIZE = 32 };
+enum { BAR_WIDTH = 24, CLOCK_SIZE = 32, LINE_SIZE = 240 };
 
 firn_voice firn_voice_choose(bool quiet, bool json)
 {
@@ -19,7 +21,17 @@ firn_voice firn_voice_choose(bool quiet, bool json)
         return FIRN_VOICE_JSON;
     if (quiet)
         return FIRN_VOICE_QUIET;
-    return isatty(STDOUT_FILENO) ? FIRN_VOICE_BAR : FIRN_VOICE_PLAIN;
+    const char *terminal = getenv("TERM");
+    bool draws = terminal == NULL || strcmp(terminal, "dumb") != 0; // one that moves its cursor
+    return draws && isatty(STDOUT_FILENO) ? FIRN_VOICE_BAR : FIRN_VOICE_PLAIN;
+}
+
+// Columns of the terminal as it is now; 80 when it does not tell.
+static int columns_of_terminal(void)
+{
+    struct winsize size = {0};
+    bool told = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return told ? size.ws_col : 80;
 }
 
 static double stat_of(const firn_stat *stats, size_t count, const char *name)
@@ -55,21 +67,27 @@ static const char *clock_text(double seconds, char *text)
     return text;
 }
 
+// A line that is longer than the terminal would leave a trail of lines: what matters comes first,
+// and the rest is cut.
 static void draw_bar(const firn_meter *meter, const firn_report *report)
 {
-    char bar[BAR_WIDTH + 1], left[CLOCK_SIZE];
+    char bar[BAR_WIDTH + 1], left[CLOCK_SIZE], line[LINE_SIZE];
     double share = fraction_of(meter);
     for (int i = 0; i < BAR_WIDTH; i++)
         bar[i] = i < (int)(share * BAR_WIDTH) ? '#' : '.';
     bar[BAR_WIDTH] = '\0';
     double particles = stat_of(report->stats, report->stat_count, "particles");
     double substeps = stat_of(report->stats, report->stat_count, "substeps");
-    printf("\r[%s] %3.0f%%  frame %d of %d", bar, 100.0 * share, report->frame, meter->last);
+    int columns = columns_of_terminal();
+    int length =
+        snprintf(line, sizeof line, "[%s] %3.0f%%  frame %d of %d  ETA %s", bar, 100.0 * share,
+                 report->frame, meter->last, clock_text(seconds_left(meter), left));
     if (!isnan(substeps))
-        printf("  %.0f substeps", substeps);
+        length +=
+            snprintf(line + length, sizeof line - (size_t)length, "  %.0f substeps", substeps);
     if (!isnan(particles))
-        printf("  %.0f particles", particles);
-    printf("  ETA %s\033[K", clock_text(seconds_left(meter), left));
+        snprintf(line + length, sizeof line - (size_t)length, "  %.0f particles", particles);
+    printf("\r%.*s\033[K", columns > 1 ? columns - 1 : 1, line);
     fflush(stdout);
 }
 

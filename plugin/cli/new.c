@@ -108,29 +108,6 @@ static int list_examples(const char *folder)
     return FIRN_EXIT_OK;
 }
 
-// Files that the example names are found from the new place, too. True when there are any.
-static firn_result pin_paths(firn_graph *graph, bool *any, firn_error *error)
-{
-    *any = false;
-    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
-        const char *node = firn_graph_node(graph, i);
-        firn_param_table table = firn_graph_node_type(graph, node)->params;
-        for (size_t k = 0; k < table.count; k++) {
-            const char *name = table.params[k].name;
-            char path[FIRN_PATH_SIZE], text[FIRN_TEXT_SIZE];
-            if (table.params[k].type != FIRN_PATH)
-                continue;
-            FIRN_TRY(firn_graph_get_text(graph, node, name, 0.0, text, sizeof text, error));
-            if (text[0] == '\0')
-                continue;
-            FIRN_TRY(firn_graph_get_path(graph, node, name, path, sizeof path, error));
-            FIRN_TRY(firn_graph_set_param(graph, node, name, path, FIRN_LAYER_ALWAYS, error));
-            *any = true;
-        }
-    }
-    return FIRN_OK;
-}
-
 static firn_result copy_file(const char *from, const char *to, firn_error *error)
 {
     void *bytes = NULL;
@@ -146,19 +123,80 @@ static firn_result copy_file(const char *from, const char *to, firn_error *error
     return result;
 }
 
+// Where a file of the example goes: beside the scene, under its own name.
+static void place_beside(const char *output, const char *name, char path[FIRN_PATH_SIZE])
+{
+    const char *slash = strrchr(output, '/');
+    int length = slash != NULL ? (int)(slash - output + 1) : 0;
+    snprintf(path, FIRN_PATH_SIZE, "%.*s%.1000s", length, output, name);
+}
+
+static bool same_bytes(const char *one, const char *other)
+{
+    void *bytes[2] = {NULL, NULL};
+    size_t size[2] = {0, 0};
+    bool same = firn_file_read(one, EXAMPLE_LIMIT, &bytes[0], &size[0], NULL) == FIRN_OK &&
+                firn_file_read(other, EXAMPLE_LIMIT, &bytes[1], &size[1], NULL) == FIRN_OK &&
+                size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
+    firn_free(bytes[0]);
+    firn_free(bytes[1]);
+    return same;
+}
+
+/// A copy in progress.
+typedef struct copying {
+    firn_graph *graph;
+    const char *output;
+    bool force;
+    bool moved; // a file is elsewhere than the example says
+} copying;
+
+// Copies what a parameter names beside the scene and calls it by its name.
+static firn_result bring_file(copying *c, const char *node, const char *param, firn_error *error)
+{
+    char from[FIRN_PATH_SIZE], to[FIRN_PATH_SIZE], text[FIRN_TEXT_SIZE];
+    FIRN_TRY(firn_graph_get_text(c->graph, node, param, 0.0, text, sizeof text, error));
+    if (text[0] == '\0')
+        return FIRN_OK;
+    FIRN_TRY(firn_graph_get_path(c->graph, node, param, from, sizeof from, error));
+    const char *name = strrchr(from, '/') != NULL ? strrchr(from, '/') + 1 : from;
+    bool numbered = firn_path_has_frame(from); // such files stay where they are
+    place_beside(c->output, name, to);
+    c->moved = c->moved || numbered || strcmp(text, name) != 0;
+    if (!numbered && !c->force && access(to, F_OK) == 0 && !same_bytes(from, to))
+        return firn_fail(error, FIRN_ERR_EXISTS, "'%.700s' is there already; --force replaces it",
+                         to);
+    if (!numbered && !same_bytes(from, to))
+        FIRN_TRY(copy_file(from, to, error));
+    return firn_graph_set_param(c->graph, node, param, numbered ? from : name, FIRN_LAYER_ALWAYS,
+                                error);
+}
+
+// Everything that the example reads comes with it, so that the folder can go anywhere.
+static firn_result bring_files(copying *c, firn_error *error)
+{
+    for (size_t i = 0; firn_graph_node(c->graph, i) != NULL; i++) {
+        const char *node = firn_graph_node(c->graph, i);
+        firn_param_table table = firn_graph_node_type(c->graph, node)->params;
+        for (size_t k = 0; k < table.count; k++)
+            if (table.params[k].type == FIRN_PATH)
+                FIRN_TRY(bring_file(c, node, table.params[k].name, error));
+    }
+    return FIRN_OK;
+}
+
 static firn_result copy_example(const char *folder, const char *name, const char *output,
-                                firn_error *error)
+                                const request *own, firn_error *error)
 {
     char path[FIRN_PATH_SIZE], place[FIRN_PATH_SIZE];
-    bool any = false;
-    // Paths are written as they are, so they must not depend on where the user is.
     if (realpath(folder, place) == NULL)
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no folder '%s'", folder);
     firn_graph *graph = NULL;
     FIRN_TRY(load_example(place, name, path, &graph, error));
-    firn_result result = pin_paths(graph, &any, error);
+    copying c = {graph, output, own->force != NULL, false};
+    firn_result result = bring_files(&c, error);
     if (result == FIRN_OK)
-        result = any ? firn_graph_save(graph, output, error) : copy_file(path, output, error);
+        result = c.moved ? firn_graph_save(graph, output, error) : copy_file(path, output, error);
     firn_graph_destroy(graph);
     return result;
 }
@@ -187,7 +225,7 @@ static int run_new(const void *memory, const firn_words *words)
         return FIRN_EXIT_FAILED;
     }
     firn_error error;
-    firn_result result = copy_example(folder, name, output, &error);
+    firn_result result = copy_example(folder, name, output, own, &error);
     if (result == FIRN_OK)
         printf("%s: next, `firn cook %s`\n", output, output);
     return firn_exit_of(result, &error);
@@ -202,8 +240,9 @@ const firn_command firn_command_new = {
     .name = "new",
     .summary = "begins a shot from an example; lists the examples",
     .usage = "[NAME] [-o SHOT.firn]",
-    .about = "Copies an example, ready to cook. Without NAME it lists what there is. Examples\n"
-             "are looked for in $FIRN_SCENES, or where Firn was installed or built.",
+    .about = "Copies an example, ready to cook, with the files that it reads beside it. Without\n"
+             "NAME it lists what there is. Examples are looked for in $FIRN_SCENES, or where\n"
+             "Firn was installed or built.",
     .example = "  firn new\n"
                "  firn new snowball_smash -o shot.firn",
     .own = {options, FIRN_COUNT(options)},

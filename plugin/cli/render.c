@@ -3,6 +3,7 @@
 #include "firn/render.h"
 
 #include "bake.h"
+#include "limits.h"
 #include "meter.h"
 #include "movie.h"
 #include "render_source.h"
@@ -322,8 +323,18 @@ static firn_result show_frame(job *j, const firn_render_def *shared, firn_error 
 
 // --- Many frames ---------------------------------------------------------------------------------
 
-// One camera for all frames: it sees the snow of the first, the middle and the last of the cache or
-// the numbered files, so that a frame looks the same whatever it is rendered with.
+static bool frame_scene(const job *j, firn_render_def *def)
+{
+    firn_vec3 lower, upper;
+    if (j->source.shot == NULL || firn_graph_box(j->source.shot, &lower, &upper, NULL) != FIRN_OK)
+        return false;
+    firn_render_place(def, lower, upper);
+    return true;
+}
+
+// One camera for all frames, so that a frame looks the same whatever it is rendered with: for a
+// cache that of its scene, whatever frames are there by now; for numbered files it sees the snow of
+// the first, the middle and the last.
 static firn_result share_camera(job *j, firn_render_def *shared, firn_error *error)
 {
     firn_vec3 lower = {INFINITY, INFINITY, INFINITY}, upper = {-INFINITY, -INFINITY, -INFINITY};
@@ -333,7 +344,7 @@ static firn_result share_camera(job *j, firn_render_def *shared, firn_error *err
         firn_render *render = NULL;
         FIRN_TRY(settle(j, frames[i], shared, error));
         j->def = *shared;
-        if (shared->camera != FIRN_CAMERA_FRAMED)
+        if (shared->camera != FIRN_CAMERA_FRAMED || frame_scene(j, shared))
             return FIRN_OK;
         firn_render_def small = *shared; // only its grid is wanted
         small.width = small.height = 1;
@@ -392,6 +403,13 @@ static int run(const void *memory, const firn_words *words)
 {
     job j = {.request = memory, .def = firn_render_def_default()};
     firn_error error;
+    double megabytes = 0.0;
+    if (j.request->memory != NULL &&
+        (!firn_read_number(j.request->memory, &megabytes) || megabytes <= 0.0))
+        return firn_usage("render", "--max-memory takes megabytes such as 4000, not '%s'",
+                          j.request->memory);
+    if (megabytes > 0.0)
+        firn_memory_bound(megabytes);
     const firn_render_names names = {j.request->grid, j.request->particles, &j.request->solids};
     firn_result result = firn_render_source_open(&j.source, words->words[0], &names, &error);
     int code = firn_exit_of(result, &error);
@@ -405,6 +423,8 @@ static int run(const void *memory, const firn_words *words)
             .first = j.frames.first,
             .last = j.frames.last};
         firn_signals_catch();
+        if (!firn_movie_is(j.output)) // whose last frame is waited for
+            firn_watch_stop(j.output);
         firn_meter_start(&j.meter, words->words[0], j.output);
         result = show_all(&j, &error);
         firn_error late;
@@ -438,8 +458,7 @@ static const firn_option options[] = {
     {"--dump-setup", "FILE.json", "writes the scene for other renderers; alone, renders nothing",
      ROW(setup)},
     {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},
-    {"--max-memory", "MB", "refuses pictures and volumes that need more; else what the machine has",
-     ROW(memory)},
+    {"--max-memory", "MB", "most memory of the process; else what the machine has", ROW(memory)},
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
 };

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "page.h"
+#include "wedge.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -140,7 +141,7 @@ static firn_result print_page(const char *folder, char **text, size_t *size, fir
     FILE *page = open_memstream(text, size);
     if (page == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot make the page");
-    firn_result result = firn_report_is_wedge(folder) ? firn_report_wedge(page, folder, error)
+    firn_result result = firn_wedge_has_table(folder) ? firn_report_wedge(page, folder, error)
                                                       : print_cache(page, folder, error);
     bool fine = ferror(page) == 0;
     fine = fclose(page) == 0 && fine;

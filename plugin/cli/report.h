@@ -44,8 +44,7 @@ void firn_report_settings(FILE *page, const firn_record *record);
 firn_result firn_report_pictures(FILE *page, const firn_record *record, size_t count,
                                  firn_error *error);
 
-/// The page of the variants under a folder; true when it is the folder of a wedge.
-bool firn_report_is_wedge(const char *folder);
+/// The page of the variants under the folder of a wedge.
 firn_result firn_report_wedge(FILE *page, const char *folder, firn_error *error);
 
 /// Tiles, plots, pictures, settings and numbers of one cache.

@@ -16,13 +16,6 @@ static void table_path(const char *folder, char *path)
     snprintf(path, FIRN_PATH_SIZE, "%.4000s/wedges.csv", folder);
 }
 
-bool firn_report_is_wedge(const char *folder)
-{
-    char path[FIRN_PATH_SIZE];
-    table_path(folder, path);
-    return access(path, R_OK) == 0;
-}
-
 // Only folders that a wedge makes: "w" and a number.
 static bool is_variant(const char *name)
 {

@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "shot.h"
 
+#include "limits.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +19,7 @@ const firn_option firn_shot_rows[FIRN_SHOT_ROW_COUNT] = {
     {"--base", "DIR", "folder of caches, instead of the scene's", ROW(base)},
     {"--quality", "NAME", "preview or final", ROW(quality)},
     {"--threads", "N", "threads to use, 0: all cores", ROW(threads)},
-    {"--max-memory", "MB", "most memory of each simulation", ROW(memory)},
+    {"--max-memory", "MB", "most memory of the process; what needs more is refused", ROW(memory)},
 };
 
 int firn_shot_refuse(firn_error *said, int code, const char *format, ...)
@@ -84,6 +86,10 @@ static int apply(firn_graph *graph, const firn_shot_words *words, firn_error *sa
     if (code == FIRN_EXIT_OK)
         code =
             set_everywhere(graph, &(setting){"--max-memory", "memory_limit", words->memory}, said);
+    double megabytes = 0.0;
+    if (code == FIRN_EXIT_OK && words->memory != NULL &&
+        firn_read_number(words->memory, &megabytes) && megabytes > 0.0)
+        firn_memory_bound(megabytes);
     if (code == FIRN_EXIT_OK)
         code = set_base(graph, words->base, said);
     if (code == FIRN_EXIT_OK && words->quality != NULL)

@@ -28,6 +28,22 @@ const char *firn_wedge_value(const firn_wedge *wedge, size_t variant, size_t axi
 firn_result firn_wedge_note(const firn_wedge *wedge, const char *folder, size_t variant,
                             const char *status, int code, firn_error *error);
 
+/// A row of wedges.csv.
+typedef struct firn_wedge_row {
+    char values[FIRN_TEXT_SIZE]; // "snow.hardening=5 solver.cell_size=0.02"
+    char status[32];
+} firn_wedge_row;
+
+typedef struct firn_wedge_table {
+    size_t count;
+    firn_wedge_row rows[];
+} firn_wedge_table;
+
+/// Whether a folder is that of a wedge, and what its table says.
+bool firn_wedge_has_table(const char *folder);
+firn_result firn_wedge_table_read(const char *folder, firn_wedge_table **table, firn_error *error);
+void firn_wedge_table_free(firn_wedge_table *table); // accepts NULL
+
 /// Draws the last frame of every variant side by side, from one place, into contact_sheet.png.
 firn_result firn_wedge_sheet(const firn_wedge *wedge, const char *folder, firn_error *error);
 

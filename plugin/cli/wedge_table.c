@@ -131,3 +131,55 @@ firn_result firn_wedge_note(const firn_wedge *wedge, const char *folder, size_t 
     close(descriptor);
     return result;
 }
+
+// --- Reading -------------------------------------------------------------------------------------
+
+bool firn_wedge_has_table(const char *folder)
+{
+    char path[FIRN_PATH_SIZE];
+    snprintf(path, sizeof path, "%.4000s/wedges.csv", folder);
+    return access(path, R_OK) == 0;
+}
+
+static void keep_row(const firn_csv_row *head, const firn_csv_row *row, firn_wedge_row *to)
+{
+    size_t status = firn_csv_find(head, "status"), folder = firn_csv_find(head, "folder");
+    size_t length = 0;
+    snprintf(to->status, sizeof to->status, "%.31s",
+             status < row->count ? row->cells[status] : "unknown");
+    for (size_t i = 1; i < folder && i < row->count && length < sizeof to->values; i++)
+        length += (size_t)snprintf(to->values + length, sizeof to->values - length, "%s%s=%s",
+                                   i > 1 ? " " : "", head->cells[i], row->cells[i]);
+}
+
+static size_t count_lines(const char *text, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += text[i] == '\n';
+    return count + 1;
+}
+
+firn_result firn_wedge_table_read(const char *folder, firn_wedge_table **table, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    void *text = NULL;
+    size_t size = 0;
+    *table = NULL;
+    snprintf(path, sizeof path, "%.4000s/wedges.csv", folder);
+    FIRN_TRY(firn_file_read(path, TABLE_LIMIT, &text, &size, error));
+    size_t most = count_lines(text, size);
+    firn_csv_row *rows = firn_alloc_zero(2 * sizeof *rows);
+    *table = firn_alloc_zero(sizeof **table + most * sizeof(firn_wedge_row));
+    const char *at = text, *end = at + size;
+    bool fine = rows != NULL && *table != NULL;
+    if (fine && firn_csv_read(&at, end, &rows[0]))
+        while ((*table)->count < most && firn_csv_read(&at, end, &rows[1]))
+            keep_row(&rows[0], &rows[1], &(*table)->rows[(*table)->count++]);
+    firn_free(rows);
+    firn_free(text);
+    return fine ? FIRN_OK
+                : firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read '%s'", path);
+}
+
+void firn_wedge_table_free(firn_wedge_table *table) { firn_free(table); }

@@ -75,6 +75,22 @@ static firn_result write(firn_cook *cook, const firn_render *render, const char 
     return firn_cook_wrote(cook, path, error);
 }
 
+// One camera for all frames. Snow from files alone has no sources: there each frame has its own.
+static firn_result frame_shot(const firn_cook *cook, firn_render_def *def, firn_error *error)
+{
+    firn_vec3 lower, upper;
+    if (def->camera != FIRN_CAMERA_FRAMED)
+        return FIRN_OK;
+    firn_result result = firn_cook_shot_box(cook, &lower, &upper, error);
+    if (result == FIRN_OK)
+        firn_render_place(def, lower, upper);
+    if (result == FIRN_ERR_NOT_FOUND && cook->frame == cook->bake_first)
+        firn_cook_log(cook, FIRN_LEVEL_WARNING,
+                      "the graph has no source of snow, so each frame is framed by itself; set "
+                      "camera to placed for one that stands still");
+    return result == FIRN_ERR_NOT_FOUND ? FIRN_OK : result;
+}
+
 static firn_result show(firn_cook *cook, const firn_grains *grains, firn_error *error)
 {
     const settings *s = cook->settings;
@@ -100,6 +116,7 @@ static firn_result show(firn_cook *cook, const firn_grains *grains, firn_error *
     if (def.sky == FIRN_SKY_IMAGE)
         FIRN_TRY(firn_path_of_frame(s->def.sky_file, cook->frame, def.sky_file, sizeof def.sky_file,
                                     error));
+    FIRN_TRY(frame_shot(cook, &def, error));
     firn_render *render = NULL;
     FIRN_TRY(firn_render_create(&def, &scene, &render, error));
     firn_result result = firn_render_run(render, on_progress, cook, error);
@@ -135,7 +152,7 @@ const firn_node_type firn_node_render = {
     .label = "Render",
     .category = "Files",
     .help = "Path-traces the snow of every frame, with sun, sky and colliders, into pictures.",
-    .version = 1,
+    .version = 2,
     .params = params,
     .param_count = FIRN_COUNT(params),
     .rows = rows,

@@ -6,6 +6,7 @@
 
 #include "firn/sim.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -254,7 +255,13 @@ static firn_result build(const firn_cook *cook, firn_error *error)
         return FIRN_OK;
     // With the values of the frame that was saved, those of the next are seen to be different.
     FIRN_TRY(apply_own_keys(cook, error));
-    return firn_sim_load(own->sim, cook->restore, error);
+    FIRN_TRY(firn_sim_load(own->sim, cook->restore, error));
+    double apart = (firn_sim_time(own->sim) - time_of(cook, cook->frame)) * cook->fps;
+    if (!(fabs(apart) < 0.01))
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "'%.700s' is not of frame %d, but %.3g frames away from it", cook->restore,
+                         cook->frame, apart);
+    return FIRN_OK;
 }
 
 // --- Advancing it --------------------------------------------------------------------------------

@@ -18,22 +18,19 @@ void firn_bake_def_reset(firn_bake_def *def, size_t size)
 
 // --- What is kept --------------------------------------------------------------------------------
 
-// Files that are missing or changed are no part of the cache.
-static void drop_damaged(firn_bake *bake)
+void firn_bake_drop_damaged(firn_bake *bake, int frame)
 {
-    for (int frame = bake->first; frame <= bake->last; frame += bake->step) {
-        const firn_cache_frame *found = firn_manifest_find(bake->manifest, frame);
-        for (size_t i = 0; found != NULL && i < found->file_count;) {
-            firn_error cause;
-            if (firn_cache_file_check(bake->folder, &found->files[i], &cause) == FIRN_OK) {
-                i++;
-                continue;
-            }
-            firn_bake_warn(bake, cause.message);
-            char name[FIRN_PATH_SIZE];
-            snprintf(name, sizeof name, "%s", found->files[i].name);
-            firn_manifest_drop_file(bake->manifest, name);
+    const firn_cache_frame *found = firn_manifest_find(bake->manifest, frame);
+    for (size_t i = 0; found != NULL && i < found->file_count;) {
+        firn_error cause;
+        if (firn_cache_file_check(bake->folder, &found->files[i], &cause) == FIRN_OK) {
+            i++;
+            continue;
         }
+        firn_bake_warn(bake, cause.message);
+        char name[FIRN_PATH_SIZE];
+        snprintf(name, sizeof name, "%s", found->files[i].name);
+        firn_manifest_drop_file(bake->manifest, name);
     }
 }
 
@@ -128,8 +125,8 @@ static firn_result stop(firn_bake *bake, int frame, firn_error *error)
 
 static firn_result bake_frames(firn_bake *bake, firn_error *error)
 {
-    if (bake->resume)
-        drop_damaged(bake);
+    for (int frame = bake->first; bake->resume && frame <= bake->last; frame += bake->step)
+        firn_bake_drop_damaged(bake, frame);
     FIRN_TRY(firn_bake_begin_archives(bake, error));
     int missing = bake->first;
     while (missing <= bake->last && firn_bake_find_wanted(bake, missing) == 0)
@@ -153,9 +150,32 @@ static firn_result bake_frames(firn_bake *bake, firn_error *error)
     return firn_bake_finish_archives(bake, error);
 }
 
-static void show_life(void *bake) { firn_lock_beat(&((firn_bake *)bake)->lock, NULL); }
+static void show_life(void *user)
+{
+    firn_bake *bake = user;
+    firn_lock_beat(&bake->lock, NULL);
+    for (size_t t = 0; bake->held != NULL && t < bake->target_count; t++)
+        firn_lock_beat(&bake->held[t], NULL);
+}
 
 // --- Setting up ----------------------------------------------------------------------------------
+
+void firn_bake_sweep(const firn_bake *bake)
+{
+    char inside[FIRN_PATH_SIZE];
+    snprintf(inside, sizeof inside, "%.4000s/.", bake->folder);
+    firn_folder_sweep(inside);
+}
+
+// The whole cache for this process alone, before anything else is looked at.
+static firn_result take_cache(firn_bake *bake, const firn_bake_def *def, firn_error *error)
+{
+    const firn_lock_def lock = {bake->folder, ".lock", def->break_lock, false};
+    FIRN_TRY(firn_folder_make(bake->folder, error));
+    FIRN_TRY(firn_lock_take(&bake->lock, &lock, error));
+    firn_bake_sweep(bake);
+    return FIRN_OK;
+}
 
 static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error *error)
 {
@@ -164,18 +184,18 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
     bake->first = def->whole ? graph->shot.first : def->first;
     bake->last = def->whole ? graph->shot.last : def->last;
     bake->step = def->step;
-    bake->resume = def->resume;
+    bake->from_cache = def->from_cache;
+    bake->resume = def->resume || (def->from_cache && !def->overwrite);
     bake->overwrite = def->overwrite;
     bake->allow_mixed = def->allow_mixed;
     if (bake->first > bake->last || bake->step < 1)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "frames %d to %d by %d are no range",
                          bake->first, bake->last, bake->step);
-    FIRN_TRY(firn_bake_find_nodes(bake, error));
+    FIRN_TRY(firn_bake_find_nodes(bake, def->only, error));
     FIRN_TRY(firn_graph_check_range(graph, bake->first, error));
     FIRN_TRY(firn_graph_cache_folder(graph, bake->folder, sizeof bake->folder, error));
-    FIRN_TRY(firn_folder_make(bake->folder, error));
-    FIRN_TRY(firn_lock_take(&bake->lock, bake->folder, def->break_lock, error));
-    firn_folder_sweep(bake->folder);
+    if (!bake->from_cache)
+        FIRN_TRY(take_cache(bake, def, error));
     bake->hash = firn_graph_hash(graph, NULL);
     for (size_t i = 0; i < bake->marcher_count; i++)
         bake->simulation =
@@ -188,7 +208,7 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
         firn_node_release(bake->targets[i].node);
     graph->hooks =
         (firn_bake_hooks){firn_bake_wrote, show_life, bake, bake->first, bake->step, bake->folder};
-    return firn_bake_open(bake, error);
+    return bake->from_cache ? FIRN_OK : firn_bake_open(bake, error);
 }
 
 firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def, firn_error *error)
@@ -202,7 +222,7 @@ firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def, firn_er
     graph->failed[0] = '\0';
     firn_result result = set_up(&bake, def, error);
     if (result == FIRN_OK)
-        result = bake_frames(&bake, error);
+        result = bake.from_cache ? firn_bake_chunk(&bake, def, error) : bake_frames(&bake, error);
     for (size_t i = 0; i < bake.target_count; i++)
         firn_node_release(bake.targets[i].node);
     for (size_t i = bake.marcher_count; bake.replays && i-- > 0;)
@@ -215,6 +235,7 @@ firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def, firn_er
     firn_free(bake.targets);
     firn_free(bake.wanted);
     firn_free(bake.marchers);
+    firn_free(bake.held);
     firn_manifest_destroy(bake.manifest);
     firn_lock_release(&bake.lock);
     return result;

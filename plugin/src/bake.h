@@ -24,7 +24,10 @@ typedef struct firn_bake {
     uint64_t simulation; // of the marchers
     char isa[32];        // instruction set that they use here; "": none
     bool allow_mixed;
-    bool replays; // what the marchers made is read from files of the cache
+    bool replays;      // what the marchers made is read from files of the cache
+    bool from_cache;   // and nothing else: many such processes share the cache
+    uint64_t verified; // checksum of a file of many frames that was found whole
+    firn_lock *held;   // of the nodes that write the frame in progress, one for each target
     char folder[FIRN_PATH_SIZE];
     firn_lock lock;
     firn_manifest *manifest;
@@ -46,8 +49,8 @@ typedef struct firn_bake {
 } firn_bake;
 
 // bake_plan.c
-/// Finds the nodes that write and what they need.
-firn_result firn_bake_find_nodes(firn_bake *bake, firn_error *error);
+/// Finds the nodes that write, all or those that are named, and what they need.
+firn_result firn_bake_find_nodes(firn_bake *bake, const char *only, firn_error *error);
 /// Reads what is there and refuses what would be lost; nothing is changed yet where there is a
 /// cache.
 firn_result firn_bake_open(firn_bake *bake, firn_error *error);
@@ -67,16 +70,34 @@ firn_result firn_bake_wrote(void *bake, const char *node, const char *path, firn
 /// Files and numbers of the frame in progress become its record in the manifest; files that they
 /// take the place of are removed.
 firn_result firn_bake_record_frame(firn_bake *bake, int frame, firn_error *error);
+/// The same as records beside the manifest, one for each node in bake->wanted.
+firn_result firn_bake_record_chunk(firn_bake *bake, size_t wanted, int frame, firn_error *error);
+/// Reads the manifest; whoever has the lock of the cache merges the records of others for good.
+firn_result firn_bake_read_manifest(firn_bake *bake, bool merge, firn_error *error);
 void firn_bake_forget_files(firn_bake *bake);
 void firn_bake_forget_stats(firn_bake *bake);
 
 // bake_replay.c
 /// Whether every frame with something to do can be made from particles of the cache.
 bool firn_bake_can_replay(firn_bake *bake);
+/// Whether a node comes behind the marchers and makes files of single frames.
+bool firn_bake_is_later(const firn_bake *bake, const firn_bake_target *target);
+/// Whether the cache has what the marchers made of a frame.
+bool firn_bake_has_simulated(firn_bake *bake, int frame);
 /// For a pass: the file of a marcher at the frame in progress.
 firn_result firn_bake_replay_path(void *bake, const firn_node *node, char *path, size_t size);
 /// The nodes that have something to do at a frame; they are in bake->wanted.
 size_t firn_bake_find_wanted(firn_bake *bake, int frame);
+
+// bake_chunk.c
+/// All frames of the range from what the cache has, beside others who do the same.
+firn_result firn_bake_chunk(firn_bake *bake, const firn_bake_def *def, firn_error *error);
+
+// bake.c
+/// Removes what writers that died left half done.
+void firn_bake_sweep(const firn_bake *bake);
+/// Forgets files of a frame that are missing or changed.
+void firn_bake_drop_damaged(firn_bake *bake, int frame);
 
 // bake_archives.c
 /// Decides which files of many frames stay. Opens the others, unless a turn comes first.

@@ -7,12 +7,50 @@
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-static firn_result find_targets(firn_bake *bake, firn_error *error)
+// A word of a list with commas or spaces between them, and where the next begins.
+static bool next_word(const char **list, char word[FIRN_NAME_SIZE])
+{
+    *list += strspn(*list, ", ");
+    size_t length = strcspn(*list, ", ");
+    snprintf(word, FIRN_NAME_SIZE, "%.*s", (int)(length < FIRN_NAME_SIZE ? length : 0), *list);
+    *list += length;
+    return length > 0;
+}
+
+static bool is_named(const char *list, const char *name)
+{
+    char word[FIRN_NAME_SIZE];
+    while (list != NULL && next_word(&list, word))
+        if (strcmp(word, name) == 0)
+            return true;
+    return list == NULL;
+}
+
+static firn_result check_names(const firn_graph *graph, const char *list, firn_error *error)
+{
+    char word[FIRN_NAME_SIZE], known[300] = "";
+    for (size_t i = 0, length = 0; i < graph->node_count && length < sizeof known; i++)
+        if (graph->order[i]->type->info.output == FIRN_KIND_NONE)
+            length += (size_t)snprintf(known + length, sizeof known - length, "%s%s",
+                                       length > 0 ? ", " : "", graph->order[i]->name);
+    while (list != NULL && next_word(&list, word)) {
+        const firn_node *node = firn_graph_find(graph, word);
+        if (node == NULL || node->type->info.output != FIRN_KIND_NONE)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "'%s' is no node of the graph that writes files; these do: %s", word,
+                             known);
+    }
+    return FIRN_OK;
+}
+
+static firn_result find_targets(firn_bake *bake, const char *only, firn_error *error)
 {
     firn_graph *graph = bake->graph;
+    FIRN_TRY(check_names(graph, only, error));
     for (size_t i = 0; i < graph->node_count; i++) {
         firn_node *node = graph->order[i];
-        node->reached = node->type->info.output == FIRN_KIND_NONE && !firn_node_is_idle(node);
+        node->reached = node->type->info.output == FIRN_KIND_NONE && is_named(only, node->name) &&
+                        !firn_node_is_idle(node);
         if (!node->reached)
             continue;
         FIRN_TRY(firn_node_settings(node, bake->first, true, node->settings, error));
@@ -25,7 +63,7 @@ static firn_result find_targets(firn_bake *bake, firn_error *error)
     return FIRN_OK;
 }
 
-firn_result firn_bake_find_nodes(firn_bake *bake, firn_error *error)
+firn_result firn_bake_find_nodes(firn_bake *bake, const char *only, firn_error *error)
 {
     firn_graph *graph = bake->graph;
     size_t links = 0;
@@ -37,7 +75,7 @@ firn_result firn_bake_find_nodes(firn_bake *bake, firn_error *error)
     bake->marchers = firn_alloc_zero((graph->node_count + 1) * sizeof *bake->marchers);
     if (bake->targets == NULL || bake->wanted == NULL || bake->marchers == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot begin to bake");
-    FIRN_TRY(find_targets(bake, error));
+    FIRN_TRY(find_targets(bake, only, error));
     for (size_t i = graph->node_count; i-- > 0;) {
         firn_node *node = graph->order[i];
         for (size_t s = 0; node->reached && s < node->type->info.input_count; s++)
@@ -59,12 +97,25 @@ bool firn_bake_fits(const firn_bake *bake, const firn_cache_file *file, const fi
     return bake->manifest->hash == bake->hash && strcmp(file->node, node->name) == 0;
 }
 
-// Frames of the range that are there.
+static bool is_of_target(const firn_bake *bake, const firn_cache_file *file)
+{
+    for (size_t t = 0; t < bake->target_count; t++)
+        if (strcmp(bake->targets[t].node->name, file->node) == 0)
+            return true;
+    return false;
+}
+
+// Frames of the range with files that would be replaced.
 static size_t count_range(const firn_bake *bake)
 {
     size_t count = 0;
-    for (int frame = bake->first; frame <= bake->last; frame += bake->step)
-        count += firn_manifest_find(bake->manifest, frame) != NULL;
+    for (int frame = bake->first; frame <= bake->last; frame += bake->step) {
+        const firn_cache_frame *found = firn_manifest_find(bake->manifest, frame);
+        bool theirs = false;
+        for (size_t i = 0; found != NULL && i < found->file_count; i++)
+            theirs = theirs || is_of_target(bake, &found->files[i]);
+        count += theirs;
+    }
     return count;
 }
 
@@ -121,7 +172,7 @@ static bool is_outdated(const firn_bake *bake, const firn_cache_file *file)
     for (size_t t = 0; t < bake->target_count; t++)
         if (firn_bake_fits(bake, file, bake->targets[t].node))
             return false;
-    return file->hash == 0 || firn_graph_find(bake->graph, file->node) != NULL;
+    return file->hash == 0 || is_of_target(bake, file);
 }
 
 // Nodes that were added have files to write, but none to replace.
@@ -214,7 +265,7 @@ static firn_result begin_manifest(firn_bake *bake, firn_error *error)
 firn_result firn_bake_open(firn_bake *bake, firn_error *error)
 {
     firn_error cause;
-    firn_result found = firn_manifest_read(bake->folder, &bake->manifest, &cause);
+    firn_result found = firn_bake_read_manifest(bake, true, &cause);
     if (found == FIRN_ERR_NOT_FOUND) {
         if (!bake->overwrite)
             FIRN_TRY(check_strangers(bake, error));

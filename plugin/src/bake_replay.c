@@ -1,20 +1,16 @@
 /// Stages after the simulation, from what it left in the cache: a change of theirs does not make it
 /// run again.
 #include "bake.h"
+#include "folder.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t length = strlen(name), tail = strlen(ending);
-    return length >= tail && strcmp(name + length - tail, ending) == 0;
-}
-
 // Whether the order and every bit of the particles are in such a file.
 static bool is_exact(const char *name)
 {
-    return ends_with(name, ".bgeo") || ends_with(name, ".bgeo.gz") || ends_with(name, ".abc");
+    return firn_ends_with(name, ".bgeo") || firn_ends_with(name, ".bgeo.gz") ||
+           firn_ends_with(name, ".abc");
 }
 
 static bool has_frame(const firn_cache_file *file, int frame)
@@ -23,23 +19,39 @@ static bool has_frame(const firn_cache_file *file, int frame)
            (frame - file->first) % file->step == 0;
 }
 
+static bool is_straight(const firn_node *node, const firn_node *marcher)
+{
+    return node->type->info.output == FIRN_KIND_NONE && node->type->info.input_count == 1 &&
+           node->inputs[0].count == 1 && node->inputs[0].from[0] == marcher;
+}
+
+// Whether a file of many frames is whole. One that this bake writes itself is not, or not yet.
+static bool is_whole(firn_bake *bake, const firn_node *node, const firn_cache_file *file)
+{
+    for (size_t t = 0; t < bake->target_count && !bake->from_cache; t++)
+        if (bake->targets[t].node == node)
+            return bake->targets[t].kept;
+    if (bake->verified != file->checksum &&
+        firn_cache_file_check(bake->folder, file, NULL) == FIRN_OK)
+        bake->verified = file->checksum;
+    return bake->verified == file->checksum;
+}
+
 // A file of the cache that a node wrote straight from a marcher.
-static const firn_cache_file *find_file(const firn_bake *bake, const firn_node *marcher, int frame)
+static const firn_cache_file *find_file(firn_bake *bake, const firn_node *marcher, int frame)
 {
     const firn_manifest *manifest = bake->manifest;
     const firn_cache_frame *found = firn_manifest_find(manifest, frame);
-    for (size_t t = 0; t < bake->target_count; t++) {
-        const firn_bake_target *target = &bake->targets[t];
-        const firn_node *node = target->node;
-        bool straight = node->type->info.input_count == 1 && node->inputs[0].count == 1 &&
-                        node->inputs[0].from[0] == marcher;
-        for (size_t i = 0; straight && !target->spans && found != NULL && i < found->file_count;
-             i++)
+    for (size_t n = 0; n < bake->graph->node_count; n++) {
+        const firn_node *node = bake->graph->order[n];
+        if (!is_straight(node, marcher))
+            continue;
+        for (size_t i = 0; found != NULL && i < found->file_count; i++)
             if (firn_bake_fits(bake, &found->files[i], node) && is_exact(found->files[i].name))
                 return &found->files[i];
-        for (size_t i = 0; straight && target->kept && i < manifest->file_count; i++)
+        for (size_t i = 0; i < manifest->file_count; i++)
             if (firn_bake_fits(bake, &manifest->files[i], node) &&
-                has_frame(&manifest->files[i], frame))
+                has_frame(&manifest->files[i], frame) && is_whole(bake, node, &manifest->files[i]))
                 return &manifest->files[i];
     }
     return NULL;
@@ -56,9 +68,22 @@ static bool is_behind(const firn_bake *bake, const firn_node *node)
     return true;
 }
 
+bool firn_bake_is_later(const firn_bake *bake, const firn_bake_target *target)
+{
+    return !target->spans && is_behind(bake, target->node);
+}
+
+bool firn_bake_has_simulated(firn_bake *bake, int frame)
+{
+    for (size_t m = 0; m < bake->marcher_count; m++)
+        if (find_file(bake, bake->marchers[m], frame) == NULL)
+            return false;
+    return true;
+}
+
 firn_result firn_bake_replay_path(void *user, const firn_node *node, char *path, size_t size)
 {
-    const firn_bake *bake = user;
+    firn_bake *bake = user;
     const firn_cache_file *file = find_file(bake, node, bake->frame);
     if (file == NULL)
         return FIRN_ERR_NOT_FOUND;
@@ -90,9 +115,8 @@ bool firn_bake_can_replay(firn_bake *bake)
         for (size_t i = 0; i < wanted; i++)
             if (!is_behind(bake, bake->wanted[i]))
                 return false;
-        for (size_t m = 0; wanted > 0 && m < bake->marcher_count; m++)
-            if (find_file(bake, bake->marchers[m], frame) == NULL)
-                return false;
+        if (wanted > 0 && !firn_bake_has_simulated(bake, frame))
+            return false;
         if (wanted > 0 && !tried && !try_frame(bake, frame))
             return false;
         tried = tried || wanted > 0;

@@ -50,21 +50,45 @@ bool firn_node_is_idle(const firn_node *node)
            !type->writes(node->settings, 0, &file);
 }
 
-// Whether every node that makes one file of many frames has made it.
-static bool has_archives(const firn_graph *graph, const firn_manifest *manifest)
+static bool has_archive(const firn_graph *graph, const firn_node *node,
+                        const firn_manifest *manifest)
 {
+    for (size_t k = 0; k < manifest->file_count; k++) {
+        const firn_cache_file *file = &manifest->files[k];
+        if (file->hash != 0 ? file->hash == node->fresh && file->last >= graph->shot.last
+                            : strcmp(file->node, node->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static size_t count_frames(const firn_node *node, const firn_manifest *manifest)
+{
+    const firn_shot *shot = &node->graph->shot;
+    size_t count = 0;
+    for (size_t i = 0; i < manifest->frame_count; i++) {
+        const firn_cache_frame *frame = &manifest->frames[i];
+        bool found = false;
+        for (size_t k = 0; k < frame->file_count && !found; k++)
+            found = frame->files[k].hash != 0 ? frame->files[k].hash == node->fresh
+                                              : strcmp(frame->files[k].node, node->name) == 0;
+        count += found && frame->frame >= shot->first && frame->frame <= shot->last;
+    }
+    return count;
+}
+
+// Whether every node that writes has written all that the graph's frames need.
+static bool has_files(firn_graph *graph, const firn_manifest *manifest)
+{
+    const firn_shot *shot = &graph->shot;
     for (size_t i = 0; i < graph->node_count; i++) {
         const firn_node *node = graph->nodes[i];
-        bool found =
-            node->type->node->writes == NULL ||
-            firn_node_settings(node, graph->shot.first, true, node->settings, NULL) != FIRN_OK ||
-            !firn_node_spans(node);
-        for (size_t k = 0; k < manifest->file_count && !found; k++) {
-            const firn_cache_file *file = &manifest->files[k];
-            found = file->hash != 0 ? file->hash == node->fresh && file->last >= graph->shot.last
-                                    : strcmp(file->node, node->name) == 0;
-        }
-        if (!found)
+        if (node->type->node->writes == NULL || firn_node_is_idle(node) ||
+            firn_node_settings(node, shot->first, true, node->settings, NULL) != FIRN_OK)
+            continue;
+        size_t frames = (size_t)(shot->last - shot->first + 1);
+        if (firn_node_spans(node) ? !has_archive(graph, node, manifest)
+                                  : count_frames(node, manifest) < frames)
             return false;
     }
     return true;
@@ -88,7 +112,7 @@ firn_result firn_graph_cache_state(firn_graph *graph, firn_cache_state *state, f
     }
     if (manifest->hash != firn_graph_hash(graph, NULL))
         *state = FIRN_CACHE_STALE;
-    else if (!has_archives(graph, manifest))
+    else if (!has_files(graph, manifest))
         *state = FIRN_CACHE_PARTIAL;
     firn_manifest_destroy(manifest);
     return FIRN_OK;

@@ -71,7 +71,7 @@ firn_result firn_bake_checkpoint(firn_bake *bake, firn_error *error)
 {
     char folder[FIRN_PATH_SIZE], path[FIRN_PATH_SIZE], fresh[FIRN_PATH_SIZE];
     checkpoint_folder(bake, folder, sizeof folder);
-    FIRN_TRY(firn_folder_make(folder, error));
+    FIRN_TRY(firn_folder_make_inside(folder, error));
     for (size_t i = 0; i < bake->marcher_count; i++) {
         firn_node *node = bake->marchers[i];
         int frame = 0;

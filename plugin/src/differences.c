@@ -128,7 +128,7 @@ void firn_graph_differences(firn_graph *graph, const char *folder, char *text, s
         return;
     compare_nodes(graph, then, &to);
     if (to.count == 0)
-        snprintf(text, size, "an input file has changed");
+        snprintf(text, size, "an input file has changed, or another version of Firn made it");
     else if (to.count > SHOWN)
         snprintf(text + to.length, size - to.length, " and %d more", to.count - SHOWN);
     firn_graph_destroy(then);

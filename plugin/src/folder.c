@@ -3,10 +3,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define FORGOTTEN 1800.0 // s after which a file of another host is nobody's
 
 firn_result firn_folder_make(const char *path, firn_error *error)
 {
@@ -27,33 +32,78 @@ firn_result firn_folder_make(const char *path, firn_error *error)
     }
 }
 
-static bool ends_with(const char *name, const char *ending)
+firn_result firn_folder_make_inside(const char *path, firn_error *error)
+{
+    struct stat status;
+    FIRN_TRY(firn_folder_make(path, error));
+    if (lstat(path, &status) != 0)
+        return firn_fail_errno(error, errno, "open", path);
+    if (!S_ISDIR(status.st_mode))
+        return firn_fail(error, FIRN_ERR_FORMAT,
+                         "'%.700s' is no folder of the cache; remove it, nothing is written there",
+                         path);
+    return FIRN_OK;
+}
+
+bool firn_ends_with(const char *name, const char *ending)
 {
     size_t length = strlen(name), tail = strlen(ending);
     return length >= tail && strcmp(name + length - tail, ending) == 0;
 }
 
-static void remove_files(const char *path, const char *part, const char *ending)
+// A folder itself, not one that a link leads to.
+static DIR *open_folder(const char *path)
 {
-    DIR *folder = opendir(path);
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+    if (folder == NULL && descriptor >= 0)
+        close(descriptor);
+    return folder;
+}
+
+// Whether a process that names itself, "x.bgeo.tmp.HOST.PID.1234abcd", may still write there.
+static bool is_in_use(int folder, const char *name)
+{
+    char host[256] = "", own[256] = "";
+    long process = 0;
+    const char *words = strstr(name, ".tmp.") + 5, *dot = strrchr(words, '.');
+    while (dot != NULL && dot > words && dot[-1] != '.')
+        dot--;
+    if (dot == NULL || dot - words < 2 || dot - words > 200 || sscanf(dot, "%ld.", &process) != 1)
+        return false;
+    snprintf(host, sizeof host, "%.*s", (int)(dot - words - 1), words);
+    gethostname(own, sizeof own - 1);
+    own[63] = '\0'; // as much as names of files have of it
+    if (strcmp(host, own) == 0)
+        return process > 0 && (kill((pid_t)process, 0) == 0 || errno != ESRCH);
+    struct stat status;
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           difftime(time(NULL), status.st_mtim.tv_sec) < FORGOTTEN;
+}
+
+static void remove_files(const char *path, const char *ending)
+{
+    DIR *folder = open_folder(path);
     if (folder == NULL)
         return;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        bool chosen =
-            part != NULL ? strstr(entry->d_name, part) != NULL : ends_with(entry->d_name, ending);
+        const char *name = entry->d_name;
+        bool chosen = ending != NULL
+                          ? firn_ends_with(name, ending)
+                          : strstr(name, ".tmp.") != NULL && !is_in_use(dirfd(folder), name);
         if (chosen)
-            unlinkat(dirfd(folder), entry->d_name, 0);
+            unlinkat(dirfd(folder), name, 0);
     }
     closedir(folder);
 }
 
-void firn_folder_sweep(const char *path) { remove_files(path, ".tmp.", NULL); }
+void firn_folder_sweep(const char *path) { remove_files(path, NULL); }
 
-void firn_folder_clear(const char *path, const char *ending) { remove_files(path, NULL, ending); }
+void firn_folder_clear(const char *path, const char *ending) { remove_files(path, ending); }
 
 bool firn_folder_last(const char *path, const char *stem, int limit, int *number)
 {
-    DIR *folder = opendir(path);
+    DIR *folder = open_folder(path);
     bool found = false;
     size_t length = strlen(stem);
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
@@ -71,4 +121,14 @@ bool firn_folder_last(const char *path, const char *stem, int limit, int *number
     if (folder != NULL)
         closedir(folder);
     return found;
+}
+
+void firn_folder_list(const char *path, firn_folder_tell *tell, void *user)
+{
+    DIR *folder = open_folder(path);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+        if (entry->d_name[0] != '.')
+            tell(entry->d_name, user);
+    if (folder != NULL)
+        closedir(folder);
 }

@@ -1,4 +1,5 @@
-/// Folders of caches: made, cleaned, listed.
+/// Folders of caches: made, cleaned, listed. Where a link stands for a folder, nothing is cleaned
+/// or listed, unless the path ends with "/.".
 #ifndef FIRN_FOLDER_H
 #define FIRN_FOLDER_H
 
@@ -7,8 +8,19 @@
 /// Makes a folder and those above it.
 firn_result firn_folder_make(const char *path, firn_error *error);
 
-/// Removes what interrupted writers left: files with ".tmp." in their names.
+/// The same for one in a cache; FIRN_ERR_FORMAT when something else has its name, as a link that
+/// leads out of the cache.
+firn_result firn_folder_make_inside(const char *path, firn_error *error);
+
+/// Removes what interrupted writers left: files with ".tmp." in their names, unless they name a
+/// process that may still write them.
 void firn_folder_sweep(const char *path);
+
+/// Tells the names in a folder, but for hidden ones.
+typedef void firn_folder_tell(const char *name, void *user);
+void firn_folder_list(const char *path, firn_folder_tell *tell, void *user);
+
+bool firn_ends_with(const char *name, const char *ending);
 
 /// Removes files that end so.
 void firn_folder_clear(const char *path, const char *ending);

@@ -106,6 +106,8 @@ struct firn_graph {
     bool checkpoint; // the host answered FIRN_CHECKPOINT
     char failed[FIRN_NAME_SIZE];
     firn_bake_hooks hooks;
+    uint64_t box_hash; // of the node that the box below was found for; 0: none
+    firn_vec3 box[2];  // m, see firn_graph_box
 
     firn_problem *problems;
     size_t problem_count, problem_capacity;

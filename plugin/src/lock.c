@@ -16,13 +16,15 @@
 
 enum { TEXT_SIZE = 400, HOST_SIZE = 256, SINCE_SIZE = 40 };
 
-#define BEAT_PAUSE 5.0 // s from one sign of life to the next
+#define BEAT_PAUSE 5.0  // s from one sign of life to the next
+#define BRIEF_WAIT 10.0 // s for a lock that is held for a moment
 
 /// Who signed a lock, as its file says it.
 typedef struct owner {
     char host[HOST_SIZE]; // "": nobody
     long process;
     char since[SINCE_SIZE]; // "": an earlier Firn did not tell
+    bool brief;             // it only wants a moment
     double silent;          // s since the last sign of life, by the clock of the file system
 } owner;
 
@@ -55,14 +57,15 @@ static double clock_of(const char *folder)
 
 static void read_owner(int descriptor, double now, owner *who)
 {
-    char text[TEXT_SIZE];
+    char text[TEXT_SIZE], purpose[16] = "";
     struct stat status;
     memset(who, 0, sizeof *who);
     ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = '\0';
     text[strcspn(text, "\n")] = '\0';
-    if (sscanf(text, "%255s %ld %39s", who->host, &who->process, who->since) < 2)
+    if (sscanf(text, "%255s %ld %39s %15s", who->host, &who->process, who->since, purpose) < 2)
         who->process = 0;
+    who->brief = strcmp(purpose, "brief") == 0;
     if (who->host[0] != '\0' && fstat(descriptor, &status) == 0)
         who->silent = now - (double)status.st_mtim.tv_sec;
     who->silent = who->silent > 0.0 ? who->silent : 0.0;
@@ -95,19 +98,29 @@ static void describe(const owner *who, char *text, size_t size)
 
 // Asks about the process, not for the lock: whoever takes that for a moment stops a writer from
 // beginning.
+static bool find_owner(const char *path, owner *who)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    read_owner(descriptor, (double)time(NULL), who);
+    close(descriptor);
+    return who->host[0] != '\0' && !is_gone(who) && who->silent < FIRN_LOCK_EXPIRES;
+}
+
+bool firn_lock_is_alive(const char *path)
+{
+    owner who;
+    return find_owner(path, &who);
+}
+
 void firn_cache_writer(const char *folder, char *text, size_t size)
 {
     char path[FIRN_PATH_SIZE];
-    text[0] = '\0';
-    if (snprintf(path, sizeof path, "%s/.lock", folder) >= (int)sizeof path)
-        return;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return;
     owner who;
-    read_owner(descriptor, (double)time(NULL), &who);
-    close(descriptor);
-    if (who.host[0] != '\0' && !is_gone(&who) && who.silent < FIRN_LOCK_EXPIRES)
+    text[0] = '\0';
+    if (snprintf(path, sizeof path, "%s/.lock", folder) < (int)sizeof path &&
+        find_owner(path, &who))
         describe(&who, text, size);
 }
 
@@ -128,7 +141,7 @@ static bool still_there(int descriptor, const char *path)
            held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
-static firn_result sign(firn_lock *lock, firn_error *error)
+static firn_result sign(firn_lock *lock, bool brief, firn_error *error)
 {
     char host[HOST_SIZE], text[TEXT_SIZE], since[SINCE_SIZE] = "";
     struct tm parts;
@@ -136,7 +149,8 @@ static firn_result sign(firn_lock *lock, firn_error *error)
     own_host(host);
     if (gmtime_r(&now, &parts) != NULL)
         strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    int length = snprintf(text, sizeof text, "%s %ld %s\n", host, (long)getpid(), since);
+    int length = snprintf(text, sizeof text, "%s %ld %s%s\n", host, (long)getpid(), since,
+                          brief ? " brief" : "");
     if (ftruncate(lock->descriptor, 0) != 0 ||
         pwrite(lock->descriptor, text, (size_t)length, 0) != length)
         return firn_fail_errno(error, errno, "write", lock->path);
@@ -155,22 +169,26 @@ static bool stands(const owner *who, bool held, bool break_lock)
            who->silent < FIRN_LOCK_EXPIRES;
 }
 
-firn_result firn_lock_take(firn_lock *lock, const char *folder, bool break_lock, firn_error *error)
+firn_result firn_lock_take(firn_lock *lock, const firn_lock_def *def, firn_error *error)
 {
+    double begun = firn_seconds();
     lock->descriptor = -1;
-    int length = snprintf(lock->path, sizeof lock->path, "%s/.lock", folder);
+    int length = snprintf(lock->path, sizeof lock->path, "%s/%s", def->folder, def->name);
     if (length < 0 || (size_t)length >= sizeof lock->path)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name of the cache is too long");
     for (;;) {
-        int descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        int descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (descriptor < 0)
             return firn_fail_errno(error, errno, "create", lock->path);
         owner who;
         bool held = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        read_owner(descriptor, clock_of(folder), &who);
-        if (stands(&who, held, break_lock)) {
+        read_owner(descriptor, clock_of(def->folder), &who);
+        if (stands(&who, held, def->break_lock)) {
             close(descriptor);
-            return refuse(&who, error);
+            if (!who.brief || firn_seconds() - begun > BRIEF_WAIT)
+                return refuse(&who, error);
+            nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
+            continue;
         }
         // Whoever had it finds another file in its place and stops.
         bool foreign = held || (who.host[0] != '\0' && !is_this_host(&who));
@@ -178,7 +196,7 @@ firn_result firn_lock_take(firn_lock *lock, const char *folder, bool break_lock,
             unlink(lock->path);
         if (!foreign && still_there(descriptor, lock->path)) {
             lock->descriptor = descriptor;
-            firn_result result = sign(lock, error);
+            firn_result result = sign(lock, def->brief, error);
             if (result != FIRN_OK)
                 firn_lock_release(lock);
             return result;

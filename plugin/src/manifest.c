@@ -66,10 +66,31 @@ firn_result firn_manifest_create(const firn_graph *graph, uint64_t hash, firn_ma
 
 static size_t place_of(const firn_manifest *manifest, int frame)
 {
-    size_t at = 0;
-    while (at < manifest->frame_count && manifest->frames[at].frame < frame)
-        at++;
-    return at;
+    size_t first = 0, end = manifest->frame_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (manifest->frames[middle].frame < frame)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+size_t firn_stats_merge(const firn_cache_frame *old, const firn_stat *fresh, size_t count,
+                        firn_stat *to)
+{
+    size_t merged = 0;
+    for (size_t i = 0; old != NULL && i < old->stat_count; i++)
+        to[merged++] = old->stats[i];
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        while (at < merged && strcmp(to[at].name, fresh[i].name) != 0)
+            at++;
+        to[at] = fresh[i];
+        merged += at == merged;
+    }
+    return merged;
 }
 
 const firn_cache_frame *firn_manifest_find(const firn_manifest *manifest, int frame)

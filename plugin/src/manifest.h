@@ -34,6 +34,10 @@ void firn_manifest_drop_file(firn_manifest *manifest, const char *name); // also
 void firn_manifest_drop_frame(firn_manifest *manifest, int frame);
 /// The manifest is about another graph from now on; what there is remembers the one before.
 void firn_manifest_turn(firn_manifest *manifest, uint64_t hash);
+/// The numbers of a frame with fresh ones, which count where both have a name; `to` has room for
+/// all. How many they are.
+size_t firn_stats_merge(const firn_cache_frame *old, const firn_stat *fresh, size_t count,
+                        firn_stat *to);
 const firn_cache_frame *firn_manifest_find(const firn_manifest *manifest, int frame);
 firn_result firn_manifest_write(const firn_manifest *manifest, const char *folder,
                                 firn_error *error);

@@ -7,10 +7,11 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import time
 
-from cli_support import Firn, SCENE, files_of, main
+from cli_support import Firn, ROOT, SCENE, files_of, main
 
 OTHER = ("--set", "solver.cfl=0.3")  # other snow
 
@@ -233,6 +234,32 @@ class Versions(Cache):
         (self.place / "tiny_v1.0004.bgeo").unlink()
         self.firn("resume", self.scene, code=8)
         self.assertIn("simulated by firn 0.0.9 with", self.err)
+
+    def test_a_scene_and_a_cache_of_0_1_0_are_read(self):
+        """The cache was cooked by the first program that called itself 0.1.0."""
+        old = self.folder / "old/cache/old/v1"
+        old.parent.mkdir(parents=True)
+        shutil.copytree(ROOT / "tests/fixtures/cache_0.1.0", old)
+        scene = (old / "old.firn").rename(self.folder / "old/old.firn")
+        before = files_of(old)
+        self.assertIn("all 4 files are whole", self.firn("info", old, "--verify"))
+        self.assertIn("by firn 0.1.0,", self.out)
+        self.firn("report", old, "-o", "old.html")
+        self.firn("picture", old, "-o", "old.png", "--size", "64x48")
+        # It is not mixed with what this version would make of the scene, and not thrown away.
+        self.firn("cook", scene, code=11)
+        self.firn("resume", scene, code=8)
+        self.assertIn("another version of Firn", self.err)
+        self.assertEqual(files_of(old), before)
+        # The scene cooks, and the particles can be gone on with.
+        self.firn("cook", scene, "--base", "new", "--quiet")
+        text = json.loads(scene.read_text())
+        text["nodes"]["ball"]["params"] = {"region": "points",
+                                           "file": str(old / "old_v1.0003.bgeo")}
+        text["frames"] = [1, 2]
+        again = self.write_scene("again.firn", text)
+        self.firn("cook", again, "--base", "again", "--quiet")
+        self.assertIn(" 61 ", self.firn("info", "again/old/v1"))
 
     def test_caches_of_0_1_0_go_on(self):
         path = self.place / "manifest.json"

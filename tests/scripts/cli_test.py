@@ -228,6 +228,13 @@ class ExitCodes(Firn):
     def test_diverged(self):
         self.refused(4, "frame 2: .*diverged", "cook", self.scene, "--set", "solver.speed_limit=1")
 
+    def test_the_limit_of_memory_is_that_of_the_process(self):
+        words = ("cook", self.scene, "--quiet", "--base", "big", "--set", "ball.radius=0.7",
+                 "--set", "raster.voxel_size=0.005", "--frames", "1")
+        self.refused(3, "memory", *words, "--max-memory", "60")
+        self.assertFalse(list(self.folder.glob("big/**/*.vdb")))
+        self.assertFalse(list(self.folder.glob("big/**/*.tmp.*")))
+
     def test_out_of_memory(self):
         self.refused(3, "memory limit", "cook", self.scene, "--max-memory", "0.01")
 
@@ -465,6 +472,19 @@ class New(Firn):
         self.assertEqual((self.folder / "mine.firn").read_bytes(), Path(self.scene).read_bytes())
         self.firn("new", "mesh", env=self.env)
         self.firn("check", "mesh.firn")
+        self.assertTrue((self.folder / "cube.obj").exists())
+        shutil.rmtree(self.examples)  # the scene has all that it needs beside it
+        (self.folder / "away").mkdir()
+        for name in ("mesh.firn", "cube.obj"):
+            (self.folder / name).rename(self.folder / "away" / name)
+        self.firn("check", "away/mesh.firn")
+        self.assertNotIn(str(self.folder), (self.folder / "away/mesh.firn").read_text())
+
+    def test_a_mesh_that_is_there_stays(self):
+        (self.folder / "cube.obj").write_text("mine")
+        self.firn("new", "mesh", code=11, env=self.env)
+        self.assertIn("cube.obj' is there already; --force", self.err)
+        self.assertEqual((self.folder / "cube.obj").read_text(), "mine")
 
     def test_a_file_that_is_there_stays(self):
         (self.folder / "mine.firn").write_text("mine")

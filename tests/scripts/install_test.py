@@ -74,6 +74,14 @@ class Installed(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.top)
 
+    def test_python_finds_the_program_of_its_library(self):
+        library = next(self.prefix.glob("lib*/**/libfirn.so*"))
+        found = run(sys.executable, "-B", "-c",
+                    "import firn; print(firn.program_path())",
+                    env={**ENV, "FIRN_LIBRARY": str(library),
+                         "PYTHONPATH": str(Path(SOURCE) / "plugin/python")})
+        self.assertEqual(Path(found.strip()).resolve(), self.program.resolve())
+
     def flags(self, *words):
         return run("pkg-config", *words, env=self.pkg).split()
 

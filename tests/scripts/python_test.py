@@ -252,6 +252,44 @@ class Baking(Case):
         self.assertEqual((graph.cache_state, sorted(graph.cache.frames),
                           sorted(graph.cache.other_frames)), ("partial", [1, 2], [3, 4]))
 
+    def test_arrays_come_straight_from_files(self):
+        graph = self.scene()
+        graph.bake()
+        path = next(Path(graph.cache_folder).glob("*.0003.bgeo"))
+        points = firn.read_particles(path)
+        cooked = graph.cook("solver", 3).particles
+        self.assertEqual(points["P"].tobytes(), cooked["P"].tobytes())
+        self.assertEqual(self.failure(firn.read_particles, self.folder / "no.bgeo").code,
+                         "not_found")
+
+    def test_later_stages_come_from_the_cache(self):
+        graph = self.scene()
+        graph.add("rasterize", "raster", voxel_size=0.05).connect("solver")
+        graph.add("write_volume", "volume").connect("raster")
+        graph.bake(only="points")
+        self.assertEqual(graph.cache_state, "partial")
+        cooked = graph.cook("solver", 1)  # something else in memory
+        graph.bake(from_cache=True, first=3, last=4)
+        graph.bake(from_cache=True, only=["volume"])
+        self.assertEqual(graph.cache_state, "complete")
+        self.assertEqual(self.failure(graph.bake, only="nobody").code, "argument")
+        self.assertIsNotNone(cooked)
+
+    def test_what_a_shot_takes_is_known_before(self):
+        graph = self.scene()
+        estimate = graph.estimate()
+        self.assertEqual((estimate["frames"], estimate["written"]), (4, 4))
+        count = graph.cook("solver", 1).particles.count
+        self.assertLess(abs(estimate["particles"] - count), 0.05 * count)
+        self.assertGreater(estimate["disk_bytes"], 4 * 12 * count)
+        self.assertEqual(graph.check_inputs(), [])
+        (self.folder / "bad.obj").write_text("v 0 0 z\n")
+        graph.node("ball").set("region", "mesh")
+        graph.node("ball").set("file", str(self.folder / "bad.obj"))
+        (node, code, message), = graph.check_inputs(all_frames=True)
+        self.assertEqual((node, code), ("ball", "format"))
+        self.assertIn("line 1", message)
+
     def test_damage_is_found_and_mended(self):
         graph = self.scene()
         graph.bake()
@@ -382,7 +420,7 @@ class Library(Case):
             lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
             for field, *_ in mirror._fields_:
                 lines.append(f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));')
-        headers = ["cache.h", "abc_write.h", "vdb.h"]
+        headers = ["shot.h", "abc_write.h", "vdb.h"]
         source = "".join(f'#include "firn/{header}"\n' for header in headers)
         source += "#include <stdio.h>\nint main(void) {" + "".join(lines) + "return 0;}\n"
         (self.folder / "layout.c").write_text(source)

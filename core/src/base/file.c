@@ -166,7 +166,8 @@ firn_result firn_file_create(const char *path, firn_file_writer **out, firn_erro
 static int open_locked(firn_file_writer *file, struct stat *info)
 {
     for (;;) {
-        file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        // Never through a link that somebody left there: what it leads to would be overwritten.
+        file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (file->descriptor < 0)
             return errno;
         struct stat named;

@@ -24,6 +24,8 @@ typedef struct firn_bake_def {
     bool overwrite;   // replace what is there, frame by frame; false: refuse to
     bool break_lock;  // take the lock of a process of another host that is gone
     bool allow_mixed; // go on with a cache of another version or instruction set: other bits
+    const char *only; // names of the nodes that write, with commas or spaces; NULL: all of them
+    bool from_cache;  // never simulate: later stages from the particles of the cache, see below
 } firn_bake_def;
 
 FIRN_API void firn_bake_def_reset(firn_bake_def *def, size_t size);
@@ -44,6 +46,14 @@ static inline firn_bake_def firn_bake_def_default(void)
 /// a file is replaced when its frame is done and not before, so that a bake that fails or is
 /// stopped leaves all that it did not come to. With both, what fits the settings is kept and only
 /// the rest replaced.
+///
+/// With from_cache, nodes behind the simulation (rasterize, write_volume, render, ...) are cooked
+/// from the particles that the cache has, bit for bit as in one run. Any number of processes on any
+/// number of machines do so in one cache at once, also while the simulation still runs: each frame
+/// of each node has a lock and a record of its own, and frames that somebody else has or is at are
+/// left to him. Files that are there and fit are kept, unless overwrite is asked for without
+/// resume. FIRN_ERR_NOT_FOUND names the frames that were not simulated yet, when all others are
+/// done; FIRN_ERR_LOCKED those that others still write.
 FIRN_API firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def,
                                      firn_error *error);
 
@@ -68,6 +78,9 @@ FIRN_API firn_result firn_graph_cache_state(firn_graph *graph, firn_cache_state 
 /// Who writes the cache in a folder now, "process 4711 on host since ..., last heard of 3 s ago";
 /// "" when nobody does. A process shows a sign of life every few seconds.
 FIRN_API void firn_cache_writer(const char *folder, char *owner, size_t size);
+
+/// Frames of later stages that processes write at this moment, see from_cache.
+FIRN_API size_t firn_cache_frames_in_work(const char *folder);
 
 // --- The manifest --------------------------------------------------------------------------------
 

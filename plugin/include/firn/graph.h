@@ -214,6 +214,12 @@ FIRN_API firn_result firn_graph_validate(firn_graph *graph, const firn_problem *
 /// node. node NULL: all nodes that write files.
 FIRN_API uint64_t firn_graph_hash(firn_graph *graph, const char *node);
 
+/// The box (m) that the shot takes in: its sources, the way of their snow until it meets something,
+/// and what is solid near it. It follows from the scene alone, so that cameras framed by it are the
+/// same for every frame and everybody. FIRN_ERR_NOT_FOUND when there is no snow.
+FIRN_API firn_result firn_graph_box(const firn_graph *graph, firn_vec3 *lower, firn_vec3 *upper,
+                                    firn_error *error);
+
 // --- Cooking -------------------------------------------------------------------------------------
 
 typedef enum firn_answer {

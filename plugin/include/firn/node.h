@@ -180,6 +180,10 @@ FIRN_API bool firn_file_noted(const char *path, uint64_t *size, uint64_t *checks
 /// Adds a file that was written to the manifest of the cache.
 FIRN_API firn_result firn_cook_wrote(const firn_cook *cook, const char *path, firn_error *error);
 
+/// The box (m) that the shot takes in, see firn_graph_box.
+FIRN_API firn_result firn_cook_shot_box(const firn_cook *cook, firn_vec3 *lower, firn_vec3 *upper,
+                                        firn_error *error);
+
 /// Seconds from frame 1 to a frame, which need not be whole.
 static inline double firn_frame_time(double frame, double fps) { return (frame - 1.0) / fps; }
 

@@ -20,7 +20,8 @@ from .arrays import Attribute, Particles, Volume
 from .cache import Cache, CacheFile, CacheFrame, volume_metadata
 from .capi import VERSION, describe, library_path, load, program_path
 from .errors import FirnError
-from .graph import CHECKPOINT, STOP, Graph, Node, Output, Problem, Progress
+from .graph import (CHECKPOINT, STOP, Graph, Node, Output, Problem, Progress, read_particles,
+                    read_volume)
 from .process import BakeProcess
 
 __version__ = VERSION
@@ -28,6 +29,6 @@ __version__ = VERSION
 __all__ = [
     "Attribute", "BakeProcess", "CHECKPOINT", "Cache", "CacheFile", "CacheFrame", "FirnError",
     "Graph", "MeshWriter", "Node", "Output", "Particles", "Problem", "Progress", "STOP", "VERSION",
-    "Volume", "describe", "library_path", "load", "program_path",
+    "Volume", "describe", "library_path", "load", "program_path", "read_particles", "read_volume",
     "volume_metadata",
 ]

@@ -96,7 +96,8 @@ class Data(Structure):
 class BakeDef(Structure):
     _fields_ = [("cookie", c_uint32), ("whole", c_bool), ("first", c_int), ("last", c_int),
                 ("step", c_int), ("resume", c_bool), ("overwrite", c_bool),
-                ("break_lock", c_bool), ("allow_mixed", c_bool)]
+                ("break_lock", c_bool), ("allow_mixed", c_bool), ("only", c_char_p),
+                ("from_cache", c_bool)]
 
 
 class CacheFileRow(Structure):
@@ -150,6 +151,25 @@ class VdbListingView(Structure):
                 ("meta_count", c_size_t), ("meta", POINTER(VdbMeta))]
 
 
+class SolverCost(Structure):
+    _fields_ = [("node", c_char_p)] + [(name, c_double) for name in (
+        "cell_size", "volume", "extent", "speed", "gravity", "particles", "bytes", "dt",
+        "dt_flight", "ns", "ns_step", "ns_iteration", "seconds", "seconds_low",
+        "seconds_high")] + [("rehearsed", c_int)]
+
+
+class EstimateRow(Structure):
+    _fields_ = [(name, c_double) for name in (
+        "particles", "memory_bytes", "disk_bytes", "seconds", "seconds_low", "seconds_high",
+        "machine_bytes", "disk_free")] + [
+            ("frames", c_int), ("written", c_int), ("solver_count", c_size_t),
+            ("solvers", SolverCost * 16), ("warning_count", c_size_t),
+            ("warnings", c_char * 256 * 32)]
+
+
+INPUT_TELL = ctypes.CFUNCTYPE(None, c_char_p, c_int, c_char_p, c_void_p)
+
+
 # The name of each structure in C; a test compares their layouts with the compiler's.
 MIRRORS = {
     "firn_error": Error, "firn_key": Key, "firn_problem": ProblemRow, "firn_stat": Stat,
@@ -161,7 +181,8 @@ MIRRORS = {
     "firn_manifest_view": ManifestView, "firn_abc_writer_def": AbcWriterDef,
     "firn_abc_mesh_def": AbcMeshDef, "firn_abc_mesh_data": AbcMeshData,
     "firn_vdb_reader_def": VdbReaderDef, "firn_vdb_meta": VdbMeta,
-    "firn_vdb_listing_view": VdbListingView,
+    "firn_vdb_listing_view": VdbListingView, "firn_solver_cost": SolverCost,
+    "firn_estimate": EstimateRow,
 }
 
 _ERROR = POINTER(Error)
@@ -192,6 +213,8 @@ _CALLS = {
     "firn_graph_validate": [_GRAPH, POINTER(POINTER(ProblemRow)), POINTER(c_size_t)],
     "firn_graph_cook": [_GRAPH, _TEXT, c_int, POINTER(POINTER(Data))],
     "firn_graph_bake": [_GRAPH, POINTER(BakeDef)],
+    "firn_graph_estimate": [_GRAPH, POINTER(BakeDef), POINTER(EstimateRow)],
+    "firn_graph_check_inputs": [_GRAPH, c_bool, INPUT_TELL, c_void_p, POINTER(c_size_t)],
     "firn_graph_cache_folder": [_GRAPH, _TEXT, c_size_t],
     "firn_graph_cache_state": [_GRAPH, POINTER(c_int)],
     "firn_manifest_read": [_TEXT, POINTER(c_void_p)],
@@ -346,14 +369,20 @@ def library_path():
 
 
 def program_path():
-    """The `firn` program beside the library (FIRN_PROGRAM names another one)."""
+    """The `firn` program: that of FIRN_PROGRAM, beside the library, or in bin of the tree that it
+    was installed into."""
     name = "firn.exe" if platform.system() == "Windows" else "firn"
     given = os.environ.get("FIRN_PROGRAM")
-    path = given or os.path.join(os.path.dirname(library_path()), name)
-    if not os.path.isfile(path):
-        raise FirnError(f"the program {path} is not there", "not_found")
-    _make_executable(path)
-    return path
+    folder = os.path.dirname(os.path.realpath(library_path()))
+    places = [given] if given else [
+        os.path.join(folder, name),
+        os.path.join(folder, "..", "bin", name),          # lib
+        os.path.join(folder, "..", "..", "bin", name)]    # lib/x86_64-linux-gnu
+    for path in places:
+        if os.path.isfile(path):
+            _make_executable(path)
+            return os.path.normpath(path)
+    raise FirnError(f"the program {places[0]} is not there", "not_found")
 
 
 # --- Calls ---------------------------------------------------------------------------------------

@@ -301,6 +301,42 @@ class Graph:
             if problem.level == "error":
                 raise FirnError(problem.message, problem.code, problem.node, problem.param)
 
+    def check_inputs(self, all_frames=False, on_log=None):
+        """Reads what comes from outside at the first and the last frame, or at all: a list of
+        (node, code, message), empty when all is well. on_log hears what there is to say."""
+        found = []
+
+        def tell(node, result, message, _user):
+            found.append((string(node), FirnError.from_result(result, "").code, string(message)))
+
+        keep = capi.INPUT_TELL(tell)
+        with _Listener(self, None, on_log, None) as listener:
+            try:
+                listener.run("firn_graph_check_inputs", bool(all_frames), keep, None, None)
+            except FirnError:
+                if not found:
+                    raise
+        return found
+
+    def estimate(self, first=None, last=None, step=1):
+        """Particles, memory, disk and time before anything is cooked: a dict with the fields of
+        firn_estimate in firn/shot.h, warnings as a list of texts."""
+        settings, row = self._frames(first, last, step), capi.EstimateRow()
+        call("firn_graph_estimate", self.handle, byref(settings), byref(row))
+        found = {name: getattr(row, name) for name, *_ in row._fields_
+                 if name not in ("solvers", "solver_count", "warnings", "warning_count")}
+        found["warnings"] = [string(row.warnings[i].value) for i in range(row.warning_count)]
+        return found
+
+    def _frames(self, first, last, step):
+        settings = capi.BakeDef()
+        capi.load().firn_bake_def_reset(byref(settings), capi.size_of(settings))
+        settings.whole = first is None and last is None
+        settings.first = int(self.shot["first"] if first is None else first)
+        settings.last = int(self.shot["last"] if last is None else last)
+        settings.step = int(step)
+        return settings
+
     def hash(self, node=None):
         """A checksum of all that the result of a node (None: of all files) depends on."""
         return capi.load().firn_graph_hash(self.handle, text(node and _name(node)))
@@ -315,24 +351,26 @@ class Graph:
             listener.run("firn_graph_cook", text(name), int(frame), byref(data))
         return Output(data.contents, self)
 
-    def bake(self, first=None, last=None, step=1, resume=False, overwrite=False, on_progress=None,
-             on_log=None, on_frame=None):
+    def bake(self, first=None, last=None, step=1, resume=False, overwrite=False, only=None,
+             from_cache=False, on_progress=None, on_log=None, on_frame=None):
         """Writes the cache. It runs until done and lets other Python threads run.
 
         Files that are there are not replaced (FirnError "exists") unless overwrite says so, and
         then each when the new one is done; resume keeps those that are whole and of these settings.
 
+        only names the writing nodes to cook, a text or a list; from_cache cooks later stages from
+        the particles of the cache, beside other processes and the simulation.
+
         on_progress(Progress) may return STOP (a checkpoint is written and FirnError "cancelled"
         raised) or CHECKPOINT; on_log(level, node, message); on_frame(frame, skipped, stats). They
         are called in the thread of the bake. An exception in one of them stops the bake.
         """
-        settings = capi.BakeDef()
-        capi.load().firn_bake_def_reset(byref(settings), capi.size_of(settings))
-        settings.whole = first is None and last is None
-        settings.first = int(self.shot["first"] if first is None else first)
-        settings.last = int(self.shot["last"] if last is None else last)
-        settings.step, settings.resume = int(step), bool(resume)
+        settings = self._frames(first, last, step)
+        settings.resume = bool(resume)
         settings.overwrite = bool(overwrite)
+        settings.from_cache = bool(from_cache)
+        if only is not None:
+            settings.only = text(only if isinstance(only, str) else " ".join(only))
         with _Listener(self, on_progress, on_log, on_frame) as listener:
             listener.run("firn_graph_bake", byref(settings))
 
@@ -411,3 +449,22 @@ class _Listener:
             raise
         if self.raised is not None:
             raise self.raised
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+def _read(node, path, frame, params):
+    graph = Graph()
+    graph.add(node, "file", file=path, **params)
+    return graph.cook("file", frame)
+
+
+def read_particles(path, frame=1, **params):
+    """The points of a file (.bgeo, .geo, .abc, .vdb) as Particles; params are those of the node
+    read_particles."""
+    return _read("read_particles", path, frame, params).particles
+
+
+def read_volume(path, frame=1, **params):
+    """The voxels of a .vdb file as a Volume; params are those of the node read_volume."""
+    return _read("read_volume", path, frame, params).volume

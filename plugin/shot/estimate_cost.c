@@ -333,30 +333,60 @@ static double particle_bytes(const firn_graph *graph, const char *node)
     return bytes * share;
 }
 
-static double voxel_bytes(const firn_graph *graph, const char *writer, const char *raster)
+// Numbers of a voxel.
+static double voxel_width(const firn_graph *graph, const char *raster)
 {
     char words[FIRN_TEXT_SIZE] = "";
     firn_graph_get_text(graph, raster, "channels", 0.0, words, sizeof words, NULL);
-    double channels =
-        1.0 + channels_bytes(words) / 4.0 + 3.0 * get_number(graph, raster, "velocity") +
-        get_number(graph, raster, "compaction") + get_number(graph, raster, "surface");
-    return channels * (get_number(graph, writer, "half") != 0.0 ? 2.0 : 4.0);
+    return 1.0 + channels_bytes(words) / 4.0 + 3.0 * get_number(graph, raster, "velocity") +
+           get_number(graph, raster, "compaction") + get_number(graph, raster, "surface");
+}
+
+static double count_voxels(const firn_graph *graph, const char *raster, double volume)
+{
+    double size = get_number(graph, raster, "voxel_size");
+    return volume / (size * size * size) * FRINGE;
+}
+
+static const firn_solver_cost *cost_of(const char *solver, const firn_solver_cost *solvers,
+                                       size_t count)
+{
+    for (size_t i = 0; solver != NULL && i < count; i++)
+        if (strcmp(solvers[i].node, solver) == 0)
+            return &solvers[i];
+    return NULL;
+}
+
+double firn_raster_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
+                         size_t count)
+{
+    const firn_solver_cost *cost = cost_of(find_upstream(graph, node, "solver"), solvers, count);
+    if (cost == NULL)
+        return 0.0;
+    return 2.0 * 4.0 * voxel_width(graph, node) * count_voxels(graph, node, cost->volume);
+}
+
+// Bytes of a picture for each pixel: four channels of 8 bits, or six of 16 and 32, packed.
+static double picture_bytes(const firn_graph *graph, const char *node)
+{
+    char format[FIRN_TEXT_SIZE] = "";
+    firn_graph_get_text(graph, node, "format", 0.0, format, sizeof format, NULL);
+    double pixels = get_number(graph, node, "width") * get_number(graph, node, "height");
+    double png = strcmp(format, "exr") != 0 ? 2.0 : 0.0;
+    return pixels * (png + (strcmp(format, "png") != 0 ? 12.0 : 0.0));
 }
 
 double firn_writer_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
                          size_t count)
 {
-    const char *solver = find_upstream(graph, node, "solver");
     const char *raster = find_upstream(graph, node, "rasterize");
-    for (size_t i = 0; solver != NULL && i < count; i++) {
-        if (strcmp(solvers[i].node, solver) != 0)
-            continue;
-        const char *fine = find_upstream(graph, node, "fine_particles");
-        double grains = fine != NULL ? get_number(graph, fine, "children") : 1.0;
-        if (raster == NULL)
-            return solvers[i].particles * grains * particle_bytes(graph, node);
-        double size = get_number(graph, raster, "voxel_size");
-        return solvers[i].volume / (size * size * size) * FRINGE * voxel_bytes(graph, node, raster);
-    }
-    return 0.0;
+    const firn_solver_cost *cost = cost_of(find_upstream(graph, node, "solver"), solvers, count);
+    if (strcmp(firn_graph_node_type(graph, node)->name, "render") == 0)
+        return picture_bytes(graph, node);
+    if (cost == NULL)
+        return 0.0;
+    if (raster == NULL)
+        return cost->particles * particle_bytes(graph, node);
+    return count_voxels(graph, raster, cost->volume) * voxel_width(graph, raster) *
+           (get_number(graph, node, "half") != 0.0 ? 2.0 : 4.0);
 }

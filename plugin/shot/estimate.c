@@ -1,0 +1,128 @@
+#define _POSIX_C_SOURCE 200809L
+#include "estimate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static void warn(firn_estimate *e, const char *format, ...) FIRN_PRINTF(2, 3);
+
+static void warn(firn_estimate *e, const char *format, ...)
+{
+    if (e->warning_count == FIRN_COUNT(e->warnings))
+        return;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(e->warnings[e->warning_count++], sizeof e->warnings[0], format, values);
+    va_end(values);
+}
+
+static void check_scale(firn_estimate *e, const firn_solver_cost *s)
+{
+    if (s->extent <= 0.0)
+        warn(e, "%s has no snow", s->node);
+    else if (s->extent < 0.01)
+        warn(e, "the snow of %s is %g m across: are lengths in meters?", s->node, s->extent);
+    else if (s->extent > 1000.0)
+        warn(e, "the snow of %s is %g m across: are lengths in meters, not centimeters?", s->node,
+             s->extent);
+    if (s->extent > 0.0 && s->extent < 6.0 * s->cell_size)
+        warn(e, "%s has only %.1f cells across its snow; 20 or more look like snow", s->node,
+             s->extent / s->cell_size);
+    if (s->gravity > 30.0)
+        warn(e, "gravity of %s is %g m/s^2: are lengths in meters, not centimeters?", s->node,
+             s->gravity);
+    if (s->speed > 100.0)
+        warn(e, "snow of %s starts at %g m/s", s->node, s->speed);
+}
+
+static void check_machine(firn_estimate *e)
+{
+    if (e->particles > 2e8)
+        warn(e, "%.3g particles are more than one machine is meant for", e->particles);
+    if (e->memory_bytes > 0.9 * e->machine_bytes)
+        warn(e, "%.1f GB of memory are needed and the machine has %.1f GB", 1e-9 * e->memory_bytes,
+             1e-9 * e->machine_bytes);
+    if (e->disk_free > 0.0 && e->disk_bytes > e->disk_free)
+        warn(e, "%.1f GB of disk are needed and %.1f GB are free", 1e-9 * e->disk_bytes,
+             1e-9 * e->disk_free);
+}
+
+static double free_bytes(const firn_graph *graph)
+{
+    char folder[FIRN_PATH_SIZE];
+    struct statvfs status;
+    if (firn_graph_cache_folder(graph, folder, sizeof folder, NULL) != FIRN_OK)
+        return 0.0;
+    // The folder of a cache may not be there yet.
+    while (statvfs(folder, &status) != 0) {
+        char *slash = strrchr(folder, '/');
+        if (slash == NULL || slash == folder)
+            return 0.0;
+        *slash = '\0';
+    }
+    return (double)status.f_bavail * (double)status.f_frsize;
+}
+
+// Bytes that the process takes before any snow: its code, libraries and threads. Those of the
+// program that cooks are much the same.
+static double resident_bytes(void)
+{
+    long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL && fscanf(file, "%ld %ld", &pages, &resident) != 2)
+        resident = 0;
+    if (file != NULL)
+        fclose(file);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *error)
+{
+    e->memory_bytes = resident_bytes();
+    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
+        const char *node = firn_graph_node(graph, i);
+        if (strcmp(firn_graph_node_type(graph, node)->name, "solver") != 0 ||
+            e->solver_count == FIRN_SOLVER_MAX)
+            continue;
+        firn_solver_cost *cost = &e->solvers[e->solver_count];
+        FIRN_TRY(firn_solver_measure(graph, node, e->frames, cost, error));
+        e->solver_count++;
+        e->particles += cost->particles;
+        e->memory_bytes += cost->bytes;
+        e->seconds += cost->seconds;
+        e->seconds_low += cost->seconds_low;
+        e->seconds_high += cost->seconds_high;
+        check_scale(e, cost);
+    }
+    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
+        const char *node = firn_graph_node(graph, i);
+        if (strcmp(firn_graph_node_type(graph, node)->name, "rasterize") == 0)
+            e->memory_bytes += firn_raster_bytes(graph, node, e->solvers, e->solver_count);
+        if (firn_graph_node_type(graph, node)->output == FIRN_KIND_NONE)
+            e->disk_bytes +=
+                e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);
+    }
+    e->disk_free = free_bytes(graph);
+    e->machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    check_machine(e);
+    return FIRN_OK;
+}
+
+firn_result firn_graph_estimate(firn_graph *graph, const firn_bake_def *def,
+                                firn_estimate *estimate, firn_error *error)
+{
+    const firn_shot *shot = firn_graph_shot(graph);
+    bool whole = def == NULL || def->whole;
+    int first = whole ? shot->first : def->first, last = whole ? shot->last : def->last;
+    int step = whole ? 1 : def->step;
+    memset(estimate, 0, sizeof *estimate);
+    FIRN_TRY(firn_graph_validate(graph, NULL, NULL, error));
+    if (first > last || step < 1)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "frames %d to %d by %d are no range", first,
+                         last, step);
+    estimate->frames = last - shot->first + 1;
+    estimate->written = (last - first) / step + 1;
+    return measure(graph, estimate, error);
+}
