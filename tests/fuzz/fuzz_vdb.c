@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     firn_vdb_stamp stamp;
     fuzz_put("x.vdb", bytes, size, path);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    firn_vdb_layout_check(file, path, NULL);
+    firn_vdb_layout_check(file, path, NULL, NULL);
     firn_vdb_stamp_descriptor(file, path, &stamp, NULL);
     close(file);
     return 0;
