@@ -140,7 +140,7 @@ class Results(support.NetworkTest):
                             ("render_samples", 2)):
             cache.parm(name).set(value)
         self.assertEqual(self.scene(cache)["nodes"]["render"]["inputs"],
-                         {"volume": "volume", "colliders": ["ground"]})
+                         {"volume": "volume", "particles": "solver", "colliders": ["ground"]})
         self.press(cache, "execute")
         self.assertTrue((self.folder / "geo/shot/v1/shot_v1.0001.png").exists())
         cache.parm("loadfromdisk").set(1)
