@@ -9,6 +9,12 @@ from pathlib import Path
 import bpy
 import numpy
 
+# Before the add-on and its libraries: loaded after many bakes, Debian's module once crashed.
+try:
+    import pyopenvdb  # noqa: F401
+except ImportError:
+    pass
+
 ARGUMENTS = sys.argv[sys.argv.index("--") + 1:]
 WORK = Path(ARGUMENTS[0])  # a folder of this test alone
 sys.dont_write_bytecode = True
