@@ -241,19 +241,20 @@ firn_result firn_sim_rasterize(const firn_sim *sim, const firn_field_def *def, c
     *field = NULL;
     raster_input input = {.vectors = NULL};
     firn_result result = read_input(sim, channels, &input, error);
-    firn_particle_view view = firn_sim_particles(sim);
-    firn_field_points points = {
-        .count = view.count,
-        .position = input.vectors,
-        .mass = view.mass,
-        .velocity = input.vectors + view.count,
-        .jp = view.jp,
-        .cell_size = sim->def.cell_size,
-        .value_count = input.value_count,
-        .values = input.values,
-    };
-    if (result == FIRN_OK)
+    if (result == FIRN_OK) {
+        firn_particle_view view = firn_sim_particles(sim);
+        firn_field_points points = {
+            .count = view.count,
+            .position = input.vectors,
+            .mass = view.mass,
+            .velocity = input.vectors + view.count,
+            .jp = view.jp,
+            .cell_size = sim->def.cell_size,
+            .value_count = input.value_count,
+            .values = input.values,
+        };
         result = firn_field_create(def, &points, field, error);
+    }
     free_input(&input);
     return result;
 }
