@@ -317,7 +317,8 @@ firn_result firn_points_floats(const firn_points *points, const char *name, int 
     *values = firn_alloc((count + 1) * sizeof **values);
     if (*values == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read %s", name);
-    firn_attribute_floats(column, 0, count, *values);
+    if (count > 0)
+        firn_attribute_floats(column, 0, count, *values);
     return FIRN_OK;
 }
 
