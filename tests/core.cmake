@@ -3,6 +3,6 @@ foreach(part channels checkpoint cycle flight hessian implicit integrator partic
         settings_range sim sleep sort state step transfer)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()
-firn_core_test(test_determinism SOURCES unit/determinism.c LABELS tsan)
+firn_core_test(test_determinism SOURCES unit/determinism.c LABELS tsan TIMEOUT 900)
 
 firn_fuzz(checkpoint firn_core)
