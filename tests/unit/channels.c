@@ -2,6 +2,7 @@
 #include "particles/channels.h"
 #include "scene.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const firn_channel dirt = {
@@ -232,6 +233,31 @@ static void values_follow_their_particles(void **state)
 }
 
 // What a grid holds, weighted by the mass in its voxels, is what the particles carry.
+// Files of the first frame are written before the grid has told anybody's volume.
+static void snow_has_a_size_before_its_first_substep(void **state)
+{
+    (void)state;
+    firn_sim_def def = firn_sim_def_default();
+    def.volume = FIRN_VOLUME_GRID;
+    firn_sim *sim = scene_create(&def);
+    firn_source_def ball = firn_source_def_sphere(firn_vec(0.0f, 1.0f, 0.0f), 0.1f);
+    firn_error error;
+    scene_expect_ok(firn_sim_add_source(sim, &ball, NULL, &error), &error);
+    size_t count = firn_sim_particles(sim).count;
+    float *radius = malloc(2 * count * sizeof *radius), *density = radius + count;
+    scene_expect_ok(
+        firn_sim_read(sim, firn_sim_find_channel(sim, "pscale"), 0, count, radius, &error), &error);
+    scene_expect_ok(firn_sim_read(sim, FIRN_DENSITY, 0, count, density, &error), &error);
+    double volume = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        assert_float_equal(density[i], firn_material_def_default().density, 0.01f);
+        volume += 4.18879 * pow((double)radius[i], 3.0);
+    }
+    assert_true(fabs(volume / (4.18879 * 0.001) - 1.0) < 0.05); // of the ball
+    free(radius);
+    firn_sim_destroy(sim);
+}
+
 static void channels_become_grids_by_name(void **state)
 {
     (void)state;
@@ -449,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_row_that_cannot_be_is_refused),
         cmocka_unit_test(what_nobody_asked_for_takes_no_memory),
         cmocka_unit_test(values_follow_their_particles),
+        cmocka_unit_test(snow_has_a_size_before_its_first_substep),
         cmocka_unit_test(channels_become_grids_by_name),
         cmocka_unit_test(the_simulation_does_not_see_what_it_carries),
         cmocka_unit_test(values_survive_a_retry),

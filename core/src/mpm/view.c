@@ -55,15 +55,23 @@ static float determinant(const firn_sim *sim, size_t p)
     return firn_mat_det(f);
 }
 
-// Mass over the current volume V0 J_E J_P, V0 J of a liquid; zero while the initial volume is not
-// known yet.
+// V0; while the grid has not told it yet (FIRN_VOLUME_GRID, before the first substep), that of the
+// material's density.
+static float initial_volume(const firn_sim *sim, const firn_particle_view *view, size_t p)
+{
+    float known = view->volume[p];
+    return known > 0.0f ? known : view->mass[p] / sim->materials.density[view->material[p]];
+}
+
+// Mass over the current volume V0 J_E J_P, V0 J of a liquid.
 static void read_densities(const firn_sim *sim, size_t first, size_t count, void *out)
 {
     firn_particle_view view = firn_sim_particles(sim);
     for (size_t i = 0; i < count; i++) {
         size_t p = first + i;
         const firn_model *model = firn_model_at(sim->materials.model[view.material[p]]);
-        float volume = view.volume[p] * view.jp[p] * (model->keeps_f ? determinant(sim, p) : 1.0f);
+        float volume = initial_volume(sim, &view, p) * view.jp[p] *
+                       (model->keeps_f ? determinant(sim, p) : 1.0f);
         ((float *)out)[i] = volume > 0.0f ? view.mass[p] / volume : 0.0f;
     }
 }
@@ -71,9 +79,9 @@ static void read_densities(const firn_sim *sim, size_t first, size_t count, void
 // The radius of a sphere with the initial volume, 3 / (4 pi) of its cube.
 static void read_radii(const firn_sim *sim, size_t first, size_t count, void *out)
 {
-    const float *volume = firn_channel_of(&sim->particles, FIRN_VOLUME) + first;
+    firn_particle_view view = firn_sim_particles(sim);
     for (size_t i = 0; i < count; i++)
-        ((float *)out)[i] = cbrtf(0.238732415f * volume[i]);
+        ((float *)out)[i] = cbrtf(0.238732415f * initial_volume(sim, &view, first + i));
 }
 
 // --- Channels ------------------------------------------------------------------------------------
