@@ -248,6 +248,7 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     const settings *s = cook->settings;
     state *own = cook->state;
     FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
+    firn_sim_set_origin(own->sim, cook->hash);
     FIRN_TRY(add_sources(cook, error));
     FIRN_TRY(add_colliders(cook, error));
     own->frame = cook->frame;

@@ -259,6 +259,11 @@ FIRN_API firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, siz
 FIRN_API firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size,
                                           firn_error *error);
 
+/// A number of the host's that says what this simulation is made from, such as a hash of all its
+/// inputs. Checkpoints carry it, and loading one that has another is refused (FIRN_ERR_STALE).
+/// Zero, as at first: any checkpoint whose settings fit.
+FIRN_API void firn_sim_set_origin(firn_sim *sim, uint64_t origin);
+
 /// What a checkpoint says about itself, without a simulation to load it into.
 typedef struct firn_checkpoint_info {
     char program[16]; // version of Firn, "0.1.0"
