@@ -94,10 +94,11 @@ static firn_result check(const void *memory, firn_error *error)
     return result;
 }
 
-static void machine(char *name)
+static void machine(const void *memory, char *name)
 {
     firn_sim_def def = firn_sim_def_default();
     firn_sim *sim = NULL;
+    def.isa = ((const settings *)memory)->def.isa;
     if (firn_sim_create(&def, &sim, NULL) == FIRN_OK)
         snprintf(name, 32, "%s", firn_sim_isa(sim));
     firn_sim_destroy(sim);
@@ -452,7 +453,7 @@ const firn_node_type firn_node_solver = {
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
     .animated = ANIMATED,
-    .neutral = "thread_count memory_limit checkpoint_frames checkpoint_minutes checkpoint_keep",
+    .neutral = "thread_count memory_limit isa checkpoint_frames checkpoint_minutes checkpoint_keep",
     .inputs = inputs,
     .input_count = FIRN_COUNT(inputs),
     .output = FIRN_KIND_PARTICLES,

@@ -31,6 +31,8 @@ typedef enum firn_integrator {
 } firn_integrator;
 typedef enum firn_volume { FIRN_VOLUME_SEED, FIRN_VOLUME_GRID } firn_volume;
 
+enum { FIRN_ISA_NATIVE, FIRN_ISA_PORTABLE }; // portable: bits of every x86-64 with AVX2 and FMA
+
 typedef struct firn_sim_def {
     uint32_t cookie;
     float cell_size;         // m
@@ -54,6 +56,7 @@ typedef struct firn_sim_def {
     float sleep_time;                     // s, for which it must have been slow
     int thread_count;                     // 0 uses every core
     double memory_limit;                  // MB, 0: none
+    int isa;                              // FIRN_ISA_NATIVE or FIRN_ISA_PORTABLE
 } firn_sim_def;
 
 FIRN_API void firn_sim_def_reset(firn_sim_def *def, size_t size);

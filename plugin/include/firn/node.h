@@ -117,7 +117,7 @@ typedef struct firn_node_type {
 
     /// What the bits of the result depend on beside settings and inputs: the name of an instruction
     /// set, into 32 bytes. NULL: nothing.
-    void (*machine)(char *name);
+    void (*machine)(const void *settings, char *name);
 } firn_node_type;
 
 /// What a cook function works with.
