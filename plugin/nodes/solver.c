@@ -94,10 +94,11 @@ static firn_result check(const void *memory, firn_error *error)
     return result;
 }
 
-static void machine(char *name)
+static void machine(const void *memory, char *name)
 {
     firn_sim_def def = firn_sim_def_default();
     firn_sim *sim = NULL;
+    def.isa = ((const settings *)memory)->def.isa;
     if (firn_sim_create(&def, &sim, NULL) == FIRN_OK)
         snprintf(name, 32, "%s", firn_sim_isa(sim));
     firn_sim_destroy(sim);
@@ -248,6 +249,7 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     const settings *s = cook->settings;
     state *own = cook->state;
     FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
+    firn_sim_set_origin(own->sim, cook->hash);
     FIRN_TRY(add_sources(cook, error));
     FIRN_TRY(add_colliders(cook, error));
     own->frame = cook->frame;
@@ -451,7 +453,7 @@ const firn_node_type firn_node_solver = {
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
     .animated = ANIMATED,
-    .neutral = "thread_count memory_limit checkpoint_frames checkpoint_minutes checkpoint_keep",
+    .neutral = "thread_count memory_limit isa checkpoint_frames checkpoint_minutes checkpoint_keep",
     .inputs = inputs,
     .input_count = FIRN_COUNT(inputs),
     .output = FIRN_KIND_PARTICLES,

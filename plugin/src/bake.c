@@ -202,7 +202,7 @@ static firn_result set_up(firn_bake *bake, const firn_bake_def *def, firn_error 
             firn_hash64(&bake->marchers[i]->fresh, sizeof bake->simulation, bake->simulation);
     for (size_t i = 0; i < bake->marcher_count; i++)
         if (bake->marchers[i]->type->node->machine != NULL)
-            bake->marchers[i]->type->node->machine(bake->isa);
+            bake->marchers[i]->type->node->machine(bake->marchers[i]->settings, bake->isa);
     firn_graph_release_stale(graph);
     for (size_t i = 0; i < bake->target_count; i++)
         firn_node_release(bake->targets[i].node);

@@ -151,7 +151,9 @@ firn_result firn_bake_restore(firn_bake *bake, int limit, int *frame, firn_error
             if (result == FIRN_ERR_FORMAT)
                 unlink(path); // of no use to anybody
         }
-        if (result != FIRN_ERR_FORMAT && result != FIRN_ERR_IO && result != FIRN_ERR_NOT_FOUND)
+        // One of another simulation is passed over: it is of use, but not here.
+        if (result != FIRN_ERR_FORMAT && result != FIRN_ERR_IO && result != FIRN_ERR_NOT_FOUND &&
+            result != FIRN_ERR_STALE)
             return result;
         if (graph->host.log != NULL && error != NULL)
             graph->host.log(FIRN_LEVEL_WARNING, "", error->message, graph->host.user);

@@ -160,7 +160,8 @@ firn_cook firn_node_cook_context(firn_node *node, int frame)
                       .bake_first = graph->hooks.first,
                       .bake_step = graph->hooks.step,
                       .version = node->version,
-                      .owner = node};
+                      .owner = node,
+                      .hash = node->fresh};
     return cook;
 }
 

@@ -257,6 +257,15 @@ static void a_damaged_frame_is_cooked_again(void **state)
     fixture_remove(folder);
 }
 
+static void put_file(const char *path, void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+    firn_free(bytes);
+}
+
 static void a_damaged_checkpoint_is_passed_over(void **state)
 {
     (void)state;
@@ -277,11 +286,39 @@ static void a_damaged_checkpoint_is_passed_over(void **state)
     bake_or_fail(graph, true);
     assert_int_equal(firn_graph_cook_count(graph, "solver"), 5); // 5, then 3 and up to 6
     assert_int_not_equal(access(path, F_OK), 0);
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(checkpoint, 1, size, file), size);
-    fclose(file);
-    firn_free(checkpoint);
+    put_file(path, checkpoint, size);
+    assert_true(fixture_hash_files(folder) == whole);
+    firn_graph_destroy(graph);
+    fixture_remove(folder);
+}
+
+// Its settings fit and its checksum is right: it is of other snow, and nothing else tells.
+static void a_checkpoint_of_other_snow_is_passed_over(void **state)
+{
+    (void)state;
+    char folder[64], path[FIRN_PATH_SIZE];
+    fixture_folder(folder, sizeof folder);
+    firn_graph *graph = fixture_load(fixture_scene, folder);
+    assert_int_equal(firn_graph_set_text(graph, "ball.velocity=1 2 0", NULL), FIRN_OK);
+    bake_or_fail(graph, false);
+    firn_graph_destroy(graph);
+    void *foreign = NULL, *own = NULL;
+    size_t size = 0, own_size = 0;
+    snprintf(path, sizeof path, "%s/cache/drop/v1/checkpoints/solver.0005.chk", folder);
+    assert_int_equal(firn_file_read(path, 1u << 30, &foreign, &size, NULL), FIRN_OK);
+    graph = fixture_load(fixture_scene, folder);
+    bake_or_fail(graph, false);
+    firn_graph_destroy(graph);
+    uint64_t whole = fixture_hash_files(folder);
+    char frame[FIRN_PATH_SIZE];
+    snprintf(frame, sizeof frame, "%s/cache/drop/v1/drop_v1.0006.bgeo", folder);
+    assert_int_equal(unlink(frame), 0);
+    assert_int_equal(firn_file_read(path, 1u << 30, &own, &own_size, NULL), FIRN_OK);
+    put_file(path, foreign, size);
+    graph = fixture_load(fixture_scene, folder);
+    bake_or_fail(graph, true);
+    assert_int_equal(firn_graph_cook_count(graph, "solver"), 5); // 5, then 3 and up to 6
+    put_file(path, own, own_size);
     assert_true(fixture_hash_files(folder) == whole);
     firn_graph_destroy(graph);
     fixture_remove(folder);
@@ -429,6 +466,7 @@ int main(void)
         cmocka_unit_test(a_killed_bake_resumes_to_the_same_bits),
         cmocka_unit_test(a_damaged_frame_is_cooked_again),
         cmocka_unit_test(a_damaged_checkpoint_is_passed_over),
+        cmocka_unit_test(a_checkpoint_of_other_snow_is_passed_over),
         cmocka_unit_test(a_second_writer_is_refused),
         cmocka_unit_test(a_lock_of_another_host_stands),
         cmocka_unit_test(cached_particles_feed_the_next_graph),

@@ -252,6 +252,28 @@ static void checkpoint_of_other_settings_is_refused(void **state)
     firn_sim_destroy(sim);
 }
 
+static void checkpoint_of_another_origin_is_refused(void **state)
+{
+    (void)state;
+    firn_sim *sim = make_run(0), *other = make_scene(0);
+    saved unnamed = save(sim);
+    firn_sim_set_origin(sim, 0x1234567800000001u);
+    saved named = save(sim);
+    assert_int_equal(unnamed.size, named.size);
+    expect_refused(other, named.bytes, named.size - 1, FIRN_ERR_FORMAT);
+    assert_int_equal(firn_sim_load_memory(other, named.bytes, named.size, NULL), FIRN_OK);
+    firn_sim_set_origin(other, 0x1234567800000002u);
+    expect_refused(other, named.bytes, named.size, FIRN_ERR_STALE);
+    expect_refused(other, unnamed.bytes, unnamed.size, FIRN_ERR_STALE);
+    firn_sim_set_origin(other, 0x1234567800000001u);
+    assert_int_equal(firn_sim_load_memory(other, named.bytes, named.size, NULL), FIRN_OK);
+    assert_true(firn_sim_hash(other) == firn_sim_hash(sim));
+    firn_free(named.bytes);
+    firn_free(unnamed.bytes);
+    firn_sim_destroy(other);
+    firn_sim_destroy(sim);
+}
+
 static void removed_source_stays_removed(void **state)
 {
     (void)state;
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test(counts_of_no_simulation_are_refused),
         cmocka_unit_test(other_version_is_named),
         cmocka_unit_test(checkpoint_of_other_settings_is_refused),
+        cmocka_unit_test(checkpoint_of_another_origin_is_refused),
         cmocka_unit_test(removed_source_stays_removed),
         cmocka_unit_test(file_is_whole_or_absent),
         cmocka_unit_test(checkpoint_does_not_pass_the_memory_limit),

@@ -1,5 +1,8 @@
 /// Same input, same bits: whatever the threads, the build of the kernels or the way there.
+#define _POSIX_C_SOURCE 200809L
 #include "scene.h"
+
+#include <stdlib.h>
 
 // A collider that moves, a stream and a box in several blocks.
 static firn_sim *make_scene(const firn_sim_def *def)
@@ -102,9 +105,37 @@ static void instruction_sets_agree(void **state)
     }
 }
 
+// What a farm of many processors has in common; on those without AVX2 there is a sentence instead.
+static void portable_is_avx2_and_says_so_where_it_cannot_be(void **state)
+{
+    (void)state;
+    firn_sim_def def = firn_sim_def_default();
+    def.isa = FIRN_ISA_PORTABLE;
+    firn_sim *sim = NULL;
+    firn_error error;
+    setenv("FIRN_ISA", "scalar", 1);
+    assert_int_equal(firn_sim_create(&def, &sim, &error), FIRN_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "portable"));
+    setenv("FIRN_ISA", "avx2", 1);
+    def.isa = FIRN_ISA_NATIVE;
+    bool has_avx2 = firn_sim_create(&def, &sim, NULL) == FIRN_OK;
+    firn_sim_destroy(sim);
+    uint64_t expected = has_avx2 ? hash_of_run(def) : 0;
+    unsetenv("FIRN_ISA");
+    def.isa = FIRN_ISA_PORTABLE;
+    firn_result result = firn_sim_create(&def, &sim, &error);
+    assert_int_equal(result, has_avx2 ? FIRN_OK : FIRN_ERR_ARGUMENT);
+    if (has_avx2) {
+        assert_string_equal(firn_sim_isa(sim), "avx2");
+        assert_true(hash_of_run(def) == expected);
+    }
+    firn_sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(portable_is_avx2_and_says_so_where_it_cannot_be),
         cmocka_unit_test(result_does_not_depend_on_the_number_of_threads),
         cmocka_unit_test(every_instruction_set_repeats_its_bits),
         cmocka_unit_test(instruction_sets_agree),

@@ -42,6 +42,7 @@ static firn_sim_def random_solver(uint64_t *seed)
     def.domain_upper = firn_vec(reach, reach, reach);
     def.thread_count = 1 + def.thread_count % 2;
     def.memory_limit = 0.0;
+    def.isa = FIRN_ISA_NATIVE; // not every processor has the other
     def.retries = def.retries % 3;
     def.max_iterations = 1 + def.max_iterations % 300;
     if (def.dt_min > def.dt_max) {

@@ -31,6 +31,8 @@ typedef enum firn_integrator {
 } firn_integrator;
 typedef enum firn_volume { FIRN_VOLUME_SEED, FIRN_VOLUME_GRID } firn_volume;
 
+enum { FIRN_ISA_NATIVE, FIRN_ISA_PORTABLE }; // portable: bits of every x86-64 with AVX2 and FMA
+
 typedef struct firn_sim_def {
     uint32_t cookie;
     float cell_size;         // m
@@ -54,6 +56,7 @@ typedef struct firn_sim_def {
     float sleep_time;                     // s, for which it must have been slow
     int thread_count;                     // 0 uses every core
     double memory_limit;                  // MB, 0: none
+    int isa;                              // FIRN_ISA_NATIVE or FIRN_ISA_PORTABLE
 } firn_sim_def;
 
 FIRN_API void firn_sim_def_reset(firn_sim_def *def, size_t size);
@@ -258,6 +261,11 @@ FIRN_API firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, siz
                                           firn_error *error); // released with firn_free
 FIRN_API firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size_t size,
                                           firn_error *error);
+
+/// A number of the host's that says what this simulation is made from, such as a hash of all its
+/// inputs. Checkpoints carry it, and loading one that has another is refused (FIRN_ERR_STALE).
+/// Zero, as at first: any checkpoint whose settings fit.
+FIRN_API void firn_sim_set_origin(firn_sim *sim, uint64_t origin);
 
 /// What a checkpoint says about itself, without a simulation to load it into.
 typedef struct firn_checkpoint_info {

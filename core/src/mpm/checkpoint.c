@@ -30,8 +30,8 @@ typedef struct checkpoint_header {
     float cell_size;
     int32_t kernel, transfer, integrator;
     int32_t material_count, source_count;
-    uint32_t channel_count; // of the particles; firn_saved_channel of each follow the header
-    uint32_t unused;
+    uint32_t channel_count;   // of the particles; firn_saved_channel of each follow the header
+    uint32_t origin;          // of what made it, folded; 0: nobody said
     firn_state_scalars state; // what is restored
 } checkpoint_header;
 
@@ -60,6 +60,13 @@ static channel_list list_channels(const firn_sim *sim)
 
 static size_t list_size(size_t count) { return count * sizeof(firn_saved_channel); }
 
+// Half of the bits are enough to tell strangers apart.
+static uint32_t fold(uint64_t origin)
+{
+    uint32_t folded = (uint32_t)(origin ^ (origin >> 32));
+    return origin != 0 && folded == 0 ? 1 : folded;
+}
+
 static checkpoint_header make_header(const firn_sim *sim)
 {
     checkpoint_header h;
@@ -74,6 +81,7 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.kernel = sim->def.kernel;
     h.transfer = sim->def.transfer;
     h.integrator = sim->def.integrator;
+    h.origin = fold(sim->origin);
     h.material_count = sim->materials.count;
     h.source_count = sim->emission.source_count;
     h.state = firn_state_scalars_of(sim);
@@ -167,6 +175,8 @@ static checkpoint_header make_checked_header(const firn_sim *sim)
     return h;
 }
 
+void firn_sim_set_origin(firn_sim *sim, uint64_t origin) { sim->origin = origin; }
+
 firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *error)
 {
     firn_file_writer *file = NULL;
@@ -221,6 +231,11 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
                          "%s was written by another version of Firn (format %u, this one reads "
                          "%d); resume with that version or start again",
                          name, h->version, CHECKPOINT_VERSION);
+    if (sim->origin != 0 && h->origin != fold(sim->origin))
+        return firn_fail(error, FIRN_ERR_STALE,
+                         "%s is of another simulation than this one (made by %.16s, origin %08x, "
+                         "here %08x); it is left alone",
+                         name, h->program, h->origin, fold(sim->origin));
     if (h->cell_size != sim->def.cell_size || h->kernel != sim->def.kernel ||
         h->transfer != sim->def.transfer || h->integrator != sim->def.integrator)
         return firn_fail(error, FIRN_ERR_ARGUMENT,

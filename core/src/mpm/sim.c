@@ -86,18 +86,38 @@ typedef struct sim_memory {
     firn_affine affine;
 } sim_memory;
 
+// One set of bits for all: AVX2 is what every processor with FMA has, and each of its operations is
+// rounded as IEEE 754 says.
+static firn_result choose_kernels(const firn_sim_def *def, const firn_kernels **kernels,
+                                  firn_error *error)
+{
+    const char *isa = getenv("FIRN_ISA"), *portable = "avx2";
+    bool fixed = def->isa == FIRN_ISA_PORTABLE;
+    if (fixed && isa != NULL && strcmp(isa, portable) != 0)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "FIRN_ISA is '%s', but isa is portable, which means %s; leave one of them "
+                         "out",
+                         isa, portable);
+    *kernels = firn_kernels_choose(fixed ? portable : isa);
+    if (*kernels != NULL)
+        return FIRN_OK;
+    if (fixed)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "isa is portable, which needs AVX2 and FMA, and this processor or build "
+                         "has none; use another machine, or isa native");
+    return firn_fail(error, FIRN_ERR_ARGUMENT,
+                     "FIRN_ISA is '%s', which this machine cannot run; leave it unset, or use "
+                     "scalar, baseline, avx2 or avx512",
+                     isa);
+}
+
 firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error *error)
 {
     *out = NULL;
     FIRN_TRY(firn_sim_def_check(def, error));
     FIRN_TRY(check_domain(def, error));
-    const char *isa = getenv("FIRN_ISA");
-    const firn_kernels *kernels = firn_kernels_choose(isa);
-    if (kernels == NULL)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "FIRN_ISA is '%s', which this machine cannot run; leave it unset, or use "
-                         "scalar, baseline, avx2 or avx512",
-                         isa);
+    const firn_kernels *kernels = NULL;
+    FIRN_TRY(choose_kernels(def, &kernels, error));
     sim_memory *memory = firn_alloc_zero(sizeof *memory);
     if (memory == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a simulation");

@@ -71,6 +71,10 @@ static const firn_param sim_params[] = {
      .label = "Threads"},
     {ROW(memory_limit), FIRN_DOUBLE, {0.0}, 0.0, 1e9, "MB",
      "Most memory that the simulation may hold; 0 sets no limit"},
+    {ROW(isa), FIRN_CHOICE, {FIRN_ISA_NATIVE}, 0, 1, "",
+     "Instructions of the solver: native, the fastest that the processor has; or portable, the "
+     "same bits on every x86-64 with AVX2 and FMA, slower where there is AVX-512",
+     "native|portable", .label = "Instruction set", .added = true},
 };
 // clang-format on
 

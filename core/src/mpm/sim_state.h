@@ -137,6 +137,7 @@ typedef struct firn_emission {
 
 struct firn_sim {
     firn_sim_def def;
+    uint64_t origin; // what checkpoints must be of; 0: any
     firn_budget budget;
     int thread_count;
     firn_owners owners; // what is computed here, and what by other ranks

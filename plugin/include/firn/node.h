@@ -117,7 +117,7 @@ typedef struct firn_node_type {
 
     /// What the bits of the result depend on beside settings and inputs: the name of an instruction
     /// set, into 32 bytes. NULL: nothing.
-    void (*machine)(char *name);
+    void (*machine)(const void *settings, char *name);
 } firn_node_type;
 
 /// What a cook function works with.
@@ -137,6 +137,7 @@ struct firn_cook {
     bool resume;         // what an earlier run left in a file of all frames is kept
     const char *version; // "firn 0.1.0 3f2a...": program and the node's hash, for files
     void *owner;         // the graph's
+    uint64_t hash;       // of the node: its type, values, links and files
 };
 
 /// Links of an input slot and what came along one of them.

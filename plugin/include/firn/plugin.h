@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /// Changes when firn_node_type or firn_cook change in a way that old plugins cannot stand.
-enum { FIRN_PLUGIN_ABI = 1 };
+enum { FIRN_PLUGIN_ABI = 2 };
 
 typedef struct firn_plugin {
     int abi;          // FIRN_PLUGIN_ABI
