@@ -32,6 +32,7 @@ typedef struct state {
     int frame; // that the simulation has reached
     firn_collider_id *colliders;
     size_t collider_count;
+    firn_force_id *forces;
     firn_source_id *sources;
     firn_material_id *materials; // of each source; 0: it has none
     firn_material_id common;     // of sources that have none
@@ -109,6 +110,7 @@ static void release(void *memory)
     firn_sim_destroy(own->sim);
     firn_point_file_close(&own->file);
     firn_free(own->colliders);
+    firn_free(own->forces);
     firn_contact_stats_destroy(own->stats);
     firn_free(own->sources);
     firn_free(own->materials);
@@ -183,6 +185,21 @@ static firn_result add_colliders(const firn_cook *cook, firn_error *error)
     return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
 }
 
+static firn_result add_forces(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    size_t count = firn_cook_input_count(cook, "forces");
+    own->forces = firn_alloc_zero((count + 1) * sizeof *own->forces);
+    if (own->forces == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the forces");
+    for (size_t i = 0; i < count; i++) {
+        const firn_force_data *data = firn_cook_input(cook, "forces", i)->force;
+        firn_result added = firn_sim_add_force(own->sim, &data->def, &own->forces[i], error);
+        FIRN_TRY(firn_cook_blame(cook, "forces", i, added));
+    }
+    return FIRN_OK;
+}
+
 // Simulated time is zero at the first frame.
 static double time_of(const firn_cook *cook, double frame)
 {
@@ -240,6 +257,11 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
         const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
         FIRN_TRY(firn_sim_change_collider(own->sim, own->colliders[i], &data->def, error));
     }
+    for (size_t i = 0; i < firn_cook_input_count(cook, "forces"); i++) {
+        const firn_force_data *data = firn_cook_input(cook, "forces", i)->force;
+        firn_result changed = firn_sim_change_force(own->sim, own->forces[i], &data->def, error);
+        FIRN_TRY(firn_cook_blame(cook, "forces", i, changed));
+    }
     return FIRN_OK;
 }
 
@@ -250,6 +272,7 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
     FIRN_TRY(add_sources(cook, error));
     FIRN_TRY(add_colliders(cook, error));
+    FIRN_TRY(add_forces(cook, error));
     own->frame = cook->frame;
     if (cook->restore == NULL)
         return FIRN_OK;
@@ -435,6 +458,7 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
+    {"forces", FIRN_KIND_FORCE, true, false, "What acts on it from afar: wind"},
     {"material", FIRN_KIND_MATERIAL, false, false, "Snow of the sources that have no material"},
 };
 

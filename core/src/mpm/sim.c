@@ -159,6 +159,7 @@ void firn_sim_destroy(firn_sim *sim)
     firn_owners_free(&sim->owners);
     firn_colliders_free(&sim->colliders);
     firn_forces_free(&sim->forces);
+    firn_air_free(&sim->air, &sim->budget);
     firn_contact_free(&sim->contact, &sim->budget);
     firn_seeds_free(&sim->emission.seeds);
     firn_array *arrays[] = {
