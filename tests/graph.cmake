@@ -11,7 +11,7 @@ function(firn_graph_test name)
     add_dependencies(graph_${name} firn-vdb-helper)
 endfunction()
 
-foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead input_matrix
+foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead snow_cover input_matrix
         moving_surface studio_archives inherited_motion own_files)
     firn_graph_test(${part})
 endforeach()

@@ -7,6 +7,7 @@
 extern const firn_node_type firn_node_snow_source;
 extern const firn_node_type firn_node_material;
 extern const firn_node_type firn_node_collider;
+extern const firn_node_type firn_node_snow_cover;
 extern const firn_node_type firn_node_wind;
 extern const firn_node_type firn_node_solver;
 extern const firn_node_type firn_node_fine_particles;
