@@ -49,7 +49,7 @@ typedef struct column {
 
 typedef struct field {
     const firn_cover_def *def;
-    const firn_solids *solids;
+    const firn_solid_set *solids;
     const float *frictions;
     int nx, nz;
     firn_vec3 corner; // m, of the first column, at the bottom of the box
@@ -73,7 +73,7 @@ static bool sees_sky(const field *f, firn_vec3 from, firn_vec3 direction)
         if (r.y > def->half_size.y || fabsf(r.x) > def->half_size.x ||
             fabsf(r.z) > def->half_size.z)
             return true;
-        float d = firn_solids_distance(f->solids, p).value;
+        float d = firn_solid_set_distance(f->solids, p).value;
         if (d < 0.02f * def->voxel_size)
             return false;
         p = firn_add_scaled(p, fmaxf(0.7f * d, 0.1f * def->voxel_size), direction);
@@ -121,7 +121,7 @@ static float wave(const firn_cover_def *def, firn_vec3 p)
 static void add_layer(field *f, column *c, firn_vec3 at)
 {
     const firn_cover_def *def = f->def;
-    firn_solid_distance d = firn_solids_distance(f->solids, at);
+    firn_solid_distance d = firn_solid_set_distance(f->solids, at);
     float held = d.nearest >= 0 ? held_on(f, d) : 0.0f;
     float sky = held > 0.0f ? sky_at(f, at, d.normal) : 0.0f;
     float height = def->depth * held * sky * (1.0f + def->unevenness * wave(def, at));
@@ -134,15 +134,15 @@ static void look_down(field *f, int i, int k)
     column *c = &f->columns[(size_t)i * (size_t)f->nz + (size_t)k];
     const firn_cover_def *def = f->def;
     float top = def->center.y + def->half_size.y, step = 0.5f * def->voxel_size, y = top;
-    float before = firn_solids_distance(f->solids, place_of(f, i, k, y)).value;
+    float before = firn_solid_set_distance(f->solids, place_of(f, i, k, y)).value;
     while (y > f->corner.y && c->count < LAYERS) {
         float next = y - fmaxf(before > 0.0f ? 0.7f * before : 0.0f, step);
-        float after = firn_solids_distance(f->solids, place_of(f, i, k, next)).value;
+        float after = firn_solid_set_distance(f->solids, place_of(f, i, k, next)).value;
         if (before > 0.0f && after <= 0.0f) {
             float high = y, low = next;
             for (int n = 0; n < 20; n++) {
                 float middle = 0.5f * (high + low);
-                bool out = firn_solids_distance(f->solids, place_of(f, i, k, middle)).value > 0.0f;
+                bool out = firn_solid_set_distance(f->solids, place_of(f, i, k, middle)).value > 0.0f;
                 high = out ? middle : high;
                 low = out ? low : middle;
             }
@@ -211,7 +211,7 @@ static float value_at(const field *f, const column *c, firn_vec3 p)
         nearest = fminf(nearest, fmaxf(above, below));
     }
     if (nearest < 0.0f)
-        nearest = fmaxf(nearest, -firn_solids_distance(f->solids, p).value);
+        nearest = fmaxf(nearest, -firn_solid_set_distance(f->solids, p).value);
     return fmaxf(nearest, -3.0f * h);
 }
 
@@ -301,7 +301,7 @@ static firn_result make_level_set(const field *f, firn_cover *cover, firn_error 
     return result;
 }
 
-firn_result firn_cover_make(const firn_cover_def *def, const firn_solids *solids,
+firn_result firn_cover_make(const firn_cover_def *def, const firn_solid_set *solids,
                             const float *frictions, firn_cover *cover, firn_error *error)
 {
     memset(cover, 0, sizeof *cover);

@@ -4,7 +4,7 @@
 
 #include "firn/level_set.h"
 #include "firn/params.h"
-#include "firn/solids.h"
+#include "firn/solid_set.h"
 
 typedef struct firn_cover_def {
     float depth;           // m, of snow under an open sky
@@ -29,7 +29,7 @@ typedef struct firn_cover {
 
 /// Makes the cover of solids that have these frictions. A box without anything that snow could lie
 /// on gives an empty level set.
-firn_result firn_cover_make(const firn_cover_def *def, const firn_solids *solids,
+firn_result firn_cover_make(const firn_cover_def *def, const firn_solid_set *solids,
                             const float *frictions, firn_cover *cover, firn_error *error);
 void firn_cover_free(firn_cover *cover);
 

@@ -13,6 +13,7 @@ extern const firn_node_type firn_node_solver;
 extern const firn_node_type firn_node_fine_particles;
 extern const firn_node_type firn_node_rasterize;
 extern const firn_node_type firn_node_write_particles;
+extern const firn_node_type firn_node_write_height;
 extern const firn_node_type firn_node_write_surface;
 extern const firn_node_type firn_node_write_volume;
 extern const firn_node_type firn_node_read_particles;

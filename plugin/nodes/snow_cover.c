@@ -39,7 +39,7 @@ static firn_result make(const firn_cook *cook, firn_error *error)
     size_t count = firn_cook_input_count(cook, "colliders");
     firn_collider_def *defs = firn_alloc((count + 1) * sizeof *defs);
     float *frictions = firn_alloc((count + 1) * sizeof *frictions);
-    firn_solids *solids = NULL;
+    firn_solid_set *solids = NULL;
     firn_result result = FIRN_OK;
     if (defs == NULL || frictions == NULL)
         result = firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot make a cover of snow");
@@ -50,10 +50,10 @@ static firn_result make(const firn_cook *cook, firn_error *error)
         frictions[i] = holds ? 1e6f : defs[i].friction;
     }
     if (result == FIRN_OK)
-        result = firn_solids_create(defs, count, &solids, error);
+        result = firn_solid_set_create(defs, count, &solids, error);
     if (result == FIRN_OK)
         result = firn_cover_make(&s->cover, solids, frictions, &own->cover, error);
-    firn_solids_destroy(solids);
+    firn_solid_set_destroy(solids);
     firn_free(frictions);
     firn_free(defs);
     if (result == FIRN_OK && own->cover.level_set.leaf_count == 0)

@@ -1,17 +1,17 @@
-#include "firn/solids.h"
+#include "firn/solid_set.h"
 
 #include "collider_state.h"
 
-struct firn_solids {
+struct firn_solid_set {
     firn_budget budget;
     firn_colliders colliders;
 };
 
-firn_result firn_solids_create(const firn_collider_def *defs, size_t count, firn_solids **solids,
+firn_result firn_solid_set_create(const firn_collider_def *defs, size_t count, firn_solid_set **solids,
                                firn_error *error)
 {
     *solids = NULL;
-    firn_solids *made = firn_alloc_zero(sizeof *made);
+    firn_solid_set *made = firn_alloc_zero(sizeof *made);
     if (made == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot look at colliders");
     made->colliders.budget = &made->budget;
@@ -21,7 +21,7 @@ firn_result firn_solids_create(const firn_collider_def *defs, size_t count, firn
         def.active_to = 1e9;
         firn_result result = firn_colliders_add(&made->colliders, &def, NULL, error);
         if (result != FIRN_OK) {
-            firn_solids_destroy(made);
+            firn_solid_set_destroy(made);
             return result;
         }
     }
@@ -30,7 +30,7 @@ firn_result firn_solids_create(const firn_collider_def *defs, size_t count, firn
     return FIRN_OK;
 }
 
-void firn_solids_destroy(firn_solids *solids)
+void firn_solid_set_destroy(firn_solid_set *solids)
 {
     if (solids == NULL)
         return;
@@ -38,7 +38,7 @@ void firn_solids_destroy(firn_solids *solids)
     firn_free(solids);
 }
 
-firn_solid_distance firn_solids_distance(const firn_solids *solids, firn_vec3 position)
+firn_solid_distance firn_solid_set_distance(const firn_solid_set *solids, firn_vec3 position)
 {
     firn_solid_distance found = {.value = 1e9f, .nearest = -1};
     for (int i = 0; i < solids->colliders.slot_count; i++) {
