@@ -178,7 +178,7 @@ static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
 }
 
 // Loose snow reads its density off the mass of nodes, and what is inside of a collider counts as
-// full, method.md (25). From here on nobody reads the bare mass.
+// full, method.md (50). From here on nobody reads the bare mass.
 static void fill_solids(const firn_sim *sim, size_t b, uint32_t rows)
 {
     const firn_grid *grid = &sim->grid;

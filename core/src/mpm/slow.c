@@ -2,7 +2,7 @@
 /// keep those of a model together. A function of the state alone.
 #include "sim_state.h"
 
-// Loose snow that has packed to this J_P joins the snow that it is made of, method.md (26).
+// Loose snow that has packed to this J_P joins the snow that it is made of, method.md (52).
 static const float JOIN_JP = 1.1f;
 
 static bool has_loose(const firn_sim *sim) { return sim->materials.full_density > 0.0f; }
