@@ -79,7 +79,7 @@ extern const firn_command firn_command_bench, firn_command_check, firn_command_c
     firn_command_cook, firn_command_describe, firn_command_estimate, firn_command_info,
     firn_command_manual, firn_command_measure, firn_command_new, firn_command_picture,
     firn_command_preview, firn_command_render, firn_command_report, firn_command_resume,
-    firn_command_usd, firn_command_wedge;
+    firn_command_submit, firn_command_usd, firn_command_wedge;
 
 /// The commands in the order of the help, NULL past the last.
 const firn_command *firn_command_at(size_t index);

@@ -4,7 +4,7 @@
 
 typedef struct request {
     firn_shot_words shot;
-    const char *resume, *overwrite, *break_lock, *allow_mixed, *quiet, *json;
+    const char *resume, *overwrite, *break_lock, *allow_mixed, *quiet, *json, *progress;
     const char *only, *from_cache;
 } request;
 
@@ -13,6 +13,7 @@ typedef struct request {
 static const firn_option options[] = {
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
+    {"--progress", "FORM", "lines that a queue reads: alf (unless given) or openjd", ROW(progress)},
     {"--break-lock", NULL, "takes the lock of a process on another host that is gone",
      ROW(break_lock)},
     {"--allow-mixed", NULL, "goes on with a cache of another version or instruction set",
@@ -27,7 +28,11 @@ static int cook(const request *own, const char *path, bool resume)
 {
     firn_graph *graph = NULL;
     firn_error said;
-    const firn_bake_run_def run = {firn_voice_choose(own->quiet != NULL, own->json != NULL), 0, 0};
+    const firn_bake_run_def run = {
+        firn_voice_choose(own->quiet != NULL, own->json != NULL, own->progress), 0, 0};
+    if (!firn_progress_is_known(own->progress))
+        return firn_usage(resume ? "resume" : "cook", "--progress takes alf or openjd, not '%s'",
+                          own->progress);
     int code = firn_shot_load(resume ? "resume" : "cook", path, &own->shot, &graph, &said);
     if (code != FIRN_EXIT_OK) {
         firn_meter_refuse(run.voice, code, said.message);

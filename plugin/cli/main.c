@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 static const firn_command *const commands[] = {
-    &firn_command_new,    &firn_command_check,    &firn_command_preview, &firn_command_estimate,
-    &firn_command_cook,   &firn_command_resume,   &firn_command_wedge,   &firn_command_collider,
-    &firn_command_info,   &firn_command_describe, &firn_command_picture, &firn_command_render,
-    &firn_command_report, &firn_command_measure,  &firn_command_usd,     &firn_command_bench,
-    &firn_command_manual,
+    &firn_command_new,      &firn_command_check,  &firn_command_preview,  &firn_command_estimate,
+    &firn_command_cook,     &firn_command_resume, &firn_command_wedge,    &firn_command_submit,
+    &firn_command_collider, &firn_command_info,   &firn_command_describe, &firn_command_picture,
+    &firn_command_render,   &firn_command_report, &firn_command_measure,  &firn_command_usd,
+    &firn_command_bench,    &firn_command_manual,
 };
 
 const firn_command *firn_command_at(size_t index)

@@ -15,12 +15,19 @@
 
 enum { BAR_WIDTH = 24, CLOCK_SIZE = 32, LINE_SIZE = 240 };
 
-firn_voice firn_voice_choose(bool quiet, bool json)
+bool firn_progress_is_known(const char *progress)
+{
+    return progress == NULL || strcmp(progress, "alf") == 0 || strcmp(progress, "openjd") == 0;
+}
+
+firn_voice firn_voice_choose(bool quiet, bool json, const char *progress)
 {
     if (json)
         return FIRN_VOICE_JSON;
     if (quiet)
         return FIRN_VOICE_QUIET;
+    if (progress != NULL)
+        return strcmp(progress, "openjd") == 0 ? FIRN_VOICE_OPENJD : FIRN_VOICE_PLAIN;
     const char *terminal = getenv("TERM");
     bool draws = terminal == NULL || strcmp(terminal, "dumb") != 0; // one that moves its cursor
     return draws && isatty(STDOUT_FILENO) ? FIRN_VOICE_BAR : FIRN_VOICE_PLAIN;
@@ -101,10 +108,11 @@ static void tell_percent(firn_meter *meter)
 {
     int parts = meter->parts > 0 ? meter->parts : 1;
     int percent = (int)(100.0 * (meter->part + fraction_of(meter)) / parts);
-    if (meter->voice != FIRN_VOICE_PLAIN || percent <= meter->percent)
+    bool openjd = meter->voice == FIRN_VOICE_OPENJD;
+    if ((meter->voice != FIRN_VOICE_PLAIN && !openjd) || percent <= meter->percent)
         return;
     meter->percent = percent;
-    printf("ALF_PROGRESS %d%%\n", percent);
+    printf(openjd ? "openjd_progress: %d\n" : "ALF_PROGRESS %d%%\n", percent);
     fflush(stdout);
 }
 
@@ -190,7 +198,7 @@ static void print_frame(const firn_meter *meter, int frame, const firn_stat *sta
     double particles = stat_of(stats, count, "particles");
     double substeps = stat_of(stats, count, "substeps");
     double seconds = stat_of(stats, count, "seconds");
-    printf("frame %d", frame);
+    printf(meter->voice == FIRN_VOICE_OPENJD ? "openjd_status: frame %d" : "frame %d", frame);
     if (!isnan(particles))
         printf("  %.0f particles", particles);
     if (!isnan(substeps))
@@ -249,6 +257,8 @@ void firn_meter_log(firn_meter *meter, firn_level level, const char *node, const
 
 void firn_meter_refuse(firn_voice voice, int code, const char *message)
 {
+    if (voice == FIRN_VOICE_OPENJD)
+        printf("openjd_fail: %s\n", message);
     if (voice != FIRN_VOICE_JSON)
         return;
     int members;
@@ -283,6 +293,8 @@ void firn_meter_finish(firn_meter *meter, int code, const char *node, const char
         printf("%d frame%s written in %s\n", meter->written, meter->written == 1 ? "" : "s",
                clock_text(seconds, text));
     }
+    if (meter->voice == FIRN_VOICE_OPENJD && message != NULL)
+        printf("openjd_fail: %s\n", message);
     fflush(stdout);
     if (message != NULL)
         fprintf(stderr, "firn: %s\n", message);

@@ -10,6 +10,7 @@ typedef enum firn_voice {
     FIRN_VOICE_PLAIN, // lines, with ALF_PROGRESS as render farms read it
     FIRN_VOICE_BAR,
     FIRN_VOICE_JSON,
+    FIRN_VOICE_OPENJD, // lines, with those that queues of the Open Job Description read
 } firn_voice;
 
 typedef struct firn_meter {
@@ -24,8 +25,11 @@ typedef struct firn_meter {
     int written;       // frames that this run wrote
 } firn_meter;
 
-/// The voice that the options and the terminal ask for.
-firn_voice firn_voice_choose(bool quiet, bool json);
+/// The voice that the options and the terminal ask for; progress NULL: not given.
+firn_voice firn_voice_choose(bool quiet, bool json, const char *progress);
+
+/// Whether --progress takes this: "alf", "openjd", or nothing at all (NULL).
+bool firn_progress_is_known(const char *progress);
 
 void firn_meter_start(firn_meter *meter, const char *name, const char *folder);
 

@@ -419,7 +419,7 @@ static int run(const void *memory, const firn_words *words)
         code = choose_output(&j);
     if (code == FIRN_EXIT_OK) {
         j.meter = (firn_meter){
-            .voice = firn_voice_choose(j.request->quiet != NULL, j.request->json != NULL),
+            .voice = firn_voice_choose(j.request->quiet != NULL, j.request->json != NULL, NULL),
             .first = j.frames.first,
             .last = j.frames.last};
         firn_signals_catch();

@@ -12,7 +12,7 @@ enum { VARIANT_MAX = 100000 };
 typedef struct request {
     firn_shot_words shot;
     firn_words vary;
-    const char *list, *only, *resume, *overwrite, *quiet, *json;
+    const char *list, *only, *resume, *overwrite, *quiet, *json, *progress;
 } request;
 
 // --- What to vary --------------------------------------------------------------------------------
@@ -83,32 +83,32 @@ static bool is_place(const char *name)
     return false;
 }
 
-static int read_plan(const firn_words *vary, firn_wedge *plan)
+static int read_plan(const char *command, const firn_words *vary, firn_wedge *plan)
 {
     plan->variant_count = 1;
     if (vary->count == 0 || vary->count > FIRN_AXIS_MAX)
-        return firn_usage("wedge", "--vary is needed, 1 to %d times, or \"vary\" in the scene",
+        return firn_usage(command, "--vary is needed, 1 to %d times, or \"vary\" in the scene",
                           FIRN_AXIS_MAX);
     for (size_t i = 0; i < vary->count; i++) {
         if (!read_axis(&plan->axes[i], vary->words[i]))
-            return firn_usage("wedge",
+            return firn_usage(command,
                               "--vary takes node.param=a,b,c or node.param=from:to:count, "
                               "not '%s'",
                               vary->words[i]);
         if (is_place(plan->axes[i].name))
-            return firn_usage("wedge", "%s cannot be varied: it says where the variants go",
+            return firn_usage(command, "%s cannot be varied: it says where the variants go",
                               plan->axes[i].name);
         plan->axis_count++;
         plan->variant_count *= plan->axes[i].count;
         if (plan->variant_count > VARIANT_MAX)
-            return firn_usage("wedge", "that makes more than %d variants", VARIANT_MAX);
+            return firn_usage(command, "that makes more than %d variants", VARIANT_MAX);
     }
     return FIRN_EXIT_OK;
 }
 
 static firn_voice voice_of(const request *own)
 {
-    return firn_voice_choose(own->quiet != NULL, own->json != NULL);
+    return firn_voice_choose(own->quiet != NULL, own->json != NULL, own->progress);
 }
 
 // --- The variants --------------------------------------------------------------------------------
@@ -218,30 +218,53 @@ static int cook_all(const request *own, const firn_wedge *plan, const char *path
 }
 
 // What the command line varies, or what the scene does.
+static int plan_graph(const char *command, const firn_graph *graph, const firn_words *given,
+                      firn_wedge *plan)
+{
+    firn_words vary = {0};
+    if (given->count > 0)
+        vary = *given;
+    while (given->count == 0 && vary.count < FIRN_WORDS_MAX &&
+           firn_graph_vary(graph, vary.count) != NULL) {
+        vary.words[vary.count] = firn_graph_vary(graph, vary.count);
+        vary.count++;
+    }
+    return read_plan(command, &vary, plan);
+}
+
 static int plan_variants(const request *own, const char *path, firn_wedge *plan)
 {
-    if (own->vary.count > 0)
-        return read_plan(&own->vary, plan);
     firn_graph *graph = NULL;
     firn_error said;
+    if (own->vary.count > 0)
+        return read_plan("wedge", &own->vary, plan);
     int code = firn_shot_load("wedge", path, &own->shot, &graph, &said);
     if (code != FIRN_EXIT_OK) {
         firn_meter_refuse(voice_of(own), code, said.message);
         return code;
     }
-    firn_words vary = {0};
-    while (vary.count < FIRN_WORDS_MAX && firn_graph_vary(graph, vary.count) != NULL) {
-        vary.words[vary.count] = firn_graph_vary(graph, vary.count);
-        vary.count++;
-    }
-    code = read_plan(&vary, plan);
+    code = plan_graph("wedge", graph, &own->vary, plan);
     firn_graph_destroy(graph);
+    return code;
+}
+
+int firn_wedge_count(const char *command, const firn_graph *graph, const firn_words *vary,
+                     size_t *count)
+{
+    firn_wedge *plan = firn_alloc_zero(sizeof *plan);
+    if (plan == NULL)
+        return FIRN_EXIT_MEMORY;
+    int code = plan_graph(command, graph, vary, plan);
+    *count = plan->variant_count;
+    firn_free(plan);
     return code;
 }
 
 static int run_wedge(const void *memory, const firn_words *words)
 {
     const request *own = memory;
+    if (!firn_progress_is_known(own->progress))
+        return firn_usage("wedge", "--progress takes alf or openjd, not '%s'", own->progress);
     firn_wedge *plan = firn_alloc_zero(sizeof *plan);
     if (plan == NULL)
         return FIRN_EXIT_MEMORY;
@@ -273,6 +296,7 @@ static const firn_option options[] = {
     {"--overwrite", NULL, "replaces what is there, frame by frame", ROW(overwrite)},
     {"--quiet", NULL, "only warnings and errors", ROW(quiet)},
     {"--log-json", NULL, "one JSON object per event and line", ROW(json)},
+    {"--progress", "FORM", "lines that a queue reads: alf (unless given) or openjd", ROW(progress)},
 };
 
 const firn_command firn_command_wedge = {

@@ -2,6 +2,8 @@
 #ifndef FIRN_CLI_WEDGE_H
 #define FIRN_CLI_WEDGE_H
 
+#include "command.h"
+
 #include "firn/cache.h"
 
 enum { FIRN_AXIS_MAX = 16, FIRN_AXIS_VALUES = 1000, FIRN_AXIS_NAME = 256 };
@@ -21,6 +23,11 @@ typedef struct firn_wedge {
 
 /// The value of an axis in a variant; the last axis changes fastest.
 const char *firn_wedge_value(const firn_wedge *wedge, size_t variant, size_t axis);
+
+/// Counts the variants that --vary or, without it, the scene asks for. Says what is wrong; the
+/// result is an exit code.
+int firn_wedge_count(const char *command, const firn_graph *graph, const firn_words *vary,
+                     size_t *count);
 
 /// Writes into wedges.csv of a folder how a variant is doing: "cooking", "done", "failed" or
 /// "stopped", with its exit code. What other processes say about theirs stays; variants that

@@ -1,17 +1,9 @@
 /// Stages after the simulation, from what it left in the cache: a change of theirs does not make it
 /// run again.
 #include "bake.h"
-#include "folder.h"
 
 #include <stdio.h>
 #include <string.h>
-
-// Whether the order and every bit of the particles are in such a file.
-static bool is_exact(const char *name)
-{
-    return firn_ends_with(name, ".bgeo") || firn_ends_with(name, ".bgeo.gz") ||
-           firn_ends_with(name, ".abc");
-}
 
 static bool has_frame(const firn_cache_file *file, int frame)
 {
@@ -47,7 +39,8 @@ static const firn_cache_file *find_file(firn_bake *bake, const firn_node *marche
         if (!is_straight(node, marcher))
             continue;
         for (size_t i = 0; found != NULL && i < found->file_count; i++)
-            if (firn_bake_fits(bake, &found->files[i], node) && is_exact(found->files[i].name))
+            if (firn_bake_fits(bake, &found->files[i], node) &&
+                firn_file_is_exact(found->files[i].name))
                 return &found->files[i];
         for (size_t i = 0; i < manifest->file_count; i++)
             if (firn_bake_fits(bake, &manifest->files[i], node) &&

@@ -171,6 +171,10 @@ bool firn_node_spans(const firn_node *node);
 /// Whether a node at the end writes no files as it is set: a bake passes it over.
 bool firn_node_is_idle(const firn_node *node);
 
+// stages.c
+/// Whether the order and every bit of the particles are in a file of such a name.
+bool firn_file_is_exact(const char *name);
+
 // graph.c
 firn_node *firn_graph_find(const firn_graph *graph, const char *name);
 firn_result firn_graph_need(const firn_graph *graph, const char *name, firn_node **node,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cli_support import Firn, ROOT, SCENE, files_of, main
 
-COMMANDS = ("new check preview estimate cook resume wedge collider info describe picture render "
-            "report measure usd bench manual").split()
+COMMANDS = ("new check preview estimate cook resume wedge submit collider info describe picture "
+            "render report measure usd bench manual").split()
 
 
 class Help(Firn):

@@ -55,6 +55,7 @@ static inline bool listen(const firn_step_stats *s, void *user)
 typedef struct worker {
     const shot_def *shot;
     loopback_end end;
+    firn_exchange exchange; // of no ranks: it is alone
     outcome outcome;
 } worker;
 
@@ -73,9 +74,8 @@ static inline void *run_rank(void *user)
     const shot_def *shot = w->shot;
     outcome *o = &w->outcome;
     firn_error error = {FIRN_OK, ""};
-    firn_exchange exchange = w->end.all != NULL ? loopback_exchange(&w->end) : (firn_exchange){0};
-    firn_result result = w->end.all != NULL
-                             ? firn_sim_create_shared(&shot->def, &exchange, &o->sim, &error)
+    firn_result result = w->exchange.rank_count > 0
+                             ? firn_sim_create_shared(&shot->def, &w->exchange, &o->sim, &error)
                              : firn_sim_create(&shot->def, &o->sim, &error);
     o->results[31] = result;
     if (result != FIRN_OK)
@@ -113,8 +113,11 @@ static inline cast *perform_until(const shot_def *shot, int rank_count, long mee
     loopback_init(&c->all, rank_count);
     c->all.meetings_left = meetings;
     pthread_t threads[LOOPBACK_RANKS];
-    for (int r = 0; r < rank_count; r++)
-        c->workers[r] = (worker){.shot = shot, .end = {rank_count > 1 ? &c->all : NULL, r}};
+    for (int r = 0; r < rank_count; r++) {
+        c->workers[r] = (worker){.shot = shot, .end = {&c->all, r}};
+        if (rank_count > 1)
+            c->workers[r].exchange = loopback_exchange(&c->workers[r].end);
+    }
     for (int r = 0; r < rank_count; r++)
         assert_int_equal(pthread_create(&threads[r], NULL, run_rank, &c->workers[r]), 0);
     for (int r = 0; r < rank_count; r++)
@@ -187,19 +190,23 @@ static inline void compare_block(const firn_sim *a, const firn_block *x, const f
                         (const uint8_t *)b->particles.material.data + y->begin, count);
 }
 
+/// Compares the blocks of a rank, of which the first is block `at` of one rank; returns the next.
+static inline size_t compare_rank(const firn_sim *a, size_t at, const firn_sim *b, const char *name)
+{
+    for (size_t i = 0; i < b->grid.block_count; i++, at++) {
+        assert_true(at < a->grid.block_count);
+        compare_block(a, &firn_grid_blocks(&a->grid)[at], b, &firn_grid_blocks(&b->grid)[i], name);
+    }
+    assert_true(b->time == a->time && b->particles.next_id == a->particles.next_id);
+    return at;
+}
+
 static inline void compare_particles(const cast *one, const cast *many, const char *name)
 {
     const firn_sim *a = one->workers[0].outcome.sim;
-    const firn_block *blocks = firn_grid_blocks(&a->grid);
     size_t at = 0;
-    for (int r = 0; r < many->rank_count; r++) {
-        const firn_sim *b = many->workers[r].outcome.sim;
-        for (size_t i = 0; i < b->grid.block_count; i++, at++) {
-            assert_true(at < a->grid.block_count);
-            compare_block(a, &blocks[at], b, &firn_grid_blocks(&b->grid)[i], name);
-        }
-        assert_true(b->time == a->time && b->particles.next_id == a->particles.next_id);
-    }
+    for (int r = 0; r < many->rank_count; r++)
+        at = compare_rank(a, at, many->workers[r].outcome.sim, name);
     assert_int_equal(at, a->grid.block_count);
 }
 

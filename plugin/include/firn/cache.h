@@ -57,6 +57,12 @@ static inline firn_bake_def firn_bake_def_default(void)
 FIRN_API firn_result firn_graph_bake(firn_graph *graph, const firn_bake_def *def,
                                      firn_error *error);
 
+/// How a bake may be split over machines: the names, with commas, of the nodes that write while the
+/// shot is simulated, and of those that can come later, frame by frame, with from_cache. `later` is
+/// "" where the whole bake is one piece. Both have room for `size` bytes.
+FIRN_API firn_result firn_graph_stages(firn_graph *graph, char *simulated, char *later, size_t size,
+                                       firn_error *error);
+
 /// The folder of the graph's cache.
 FIRN_API firn_result firn_graph_cache_folder(const firn_graph *graph, char *path, size_t size,
                                              firn_error *error);

@@ -1,0 +1,16 @@
+# Ranks over MPI: the same program under the launcher, in as many processes as the name says.
+if(TARGET firn_mpi AND NOT FIRN_SANITIZE)
+    find_package(MPI REQUIRED COMPONENTS C)
+    firn_core_test(mpi_ranks SOURCES unit/mpi_ranks.c ${PROJECT_SOURCE_DIR}/plugin/mpi/src/mpi_exchange.c)
+    target_include_directories(mpi_ranks PRIVATE ${PROJECT_SOURCE_DIR}/plugin/mpi/include)
+    target_link_libraries(mpi_ranks PRIVATE MPI::MPI_C)
+    foreach(count 2 3 5)
+        add_test(NAME mpi_ranks_${count}
+            COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe -n ${count}
+                $<TARGET_FILE:mpi_ranks>
+            WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+        # Cores are shared by all: who waits gives his away, and nobody is bound to one.
+        set_tests_properties(mpi_ranks_${count} PROPERTIES TIMEOUT 300 ENVIRONMENT
+            "${FIRN_TEST_ENVIRONMENT};OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_hwloc_base_binding_policy=none")
+    endforeach()
+endif()
