@@ -5,6 +5,7 @@
 #include "firn/node.h"
 
 extern const firn_node_type firn_node_snow_source;
+extern const firn_node_type firn_node_snowfall;
 extern const firn_node_type firn_node_material;
 extern const firn_node_type firn_node_collider;
 extern const firn_node_type firn_node_snow_cover;

@@ -171,6 +171,24 @@ static firn_result add_sources(const firn_cook *cook, firn_error *error)
     return FIRN_OK;
 }
 
+// The air that flakes fall through is still. One source speaks for all.
+static firn_result add_air(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
+        const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
+        if (!(source->fall_speed > 0.0f))
+            continue;
+        firn_force_def air = firn_force_def_drag(firn_vec(0.0f, 0.0f, 0.0f), source->fall_speed);
+        const firn_material_def *material =
+            source->material != NULL ? source->material : common_material(cook);
+        if (material != NULL)
+            air.density = material->density;
+        return firn_sim_add_force(own->sim, &air, NULL, error);
+    }
+    return FIRN_OK;
+}
+
 static firn_result add_colliders(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
@@ -271,6 +289,7 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     state *own = cook->state;
     FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
     FIRN_TRY(add_sources(cook, error));
+    FIRN_TRY(add_air(cook, error));
     FIRN_TRY(add_colliders(cook, error));
     FIRN_TRY(add_forces(cook, error));
     own->frame = cook->frame;

@@ -11,6 +11,7 @@ static const firn_node_type *const built_in[] = {
     &firn_node_write_volume, &firn_node_read_particles, &firn_node_read_volume,
     &firn_node_render,       &firn_node_fine_particles, &firn_node_write_surface,
     &firn_node_wind,         &firn_node_snow_cover,     &firn_node_write_height,
+    &firn_node_snowfall,
 };
 
 const char *firn_kind_name(firn_kind kind)

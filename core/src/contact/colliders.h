@@ -175,6 +175,11 @@ bool firn_colliders_wall(const firn_colliders *colliders, const firn_near *near,
 firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
                                             const firn_mass_point *node, firn_impulse *taken);
 
+/// Distance (m) from the nearest of near at the end of the substep, negative inside; far away where
+/// there is none.
+float firn_colliders_gap(const firn_colliders *colliders, const firn_near *near,
+                         firn_vec3 position);
+
 /// Particle pass: a particle (start of the substep) that wants to move with its velocity for dt,
 /// that of the prepared substep. It flies to the surface and goes on from there with the velocity
 /// after the contact; the push moves it out of whatever it would end in, to the side it came from,

@@ -193,6 +193,16 @@ firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, con
     return n.contact;
 }
 
+float firn_colliders_gap(const firn_colliders *colliders, const firn_near *near, firn_vec3 position)
+{
+    float gap = 1e30f;
+    for (int i = 0; i < near->count; i++) {
+        const firn_collider *collider = firn_collider_slot(colliders, near->index[i]);
+        gap = firn_smaller(gap, firn_collider_distance(collider, position).value);
+    }
+    return gap;
+}
+
 // The way of a particle as a collider sees it: in the collider's frame, which moves, or in the
 // world when the surface deforms.
 typedef struct path {

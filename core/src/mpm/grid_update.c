@@ -170,6 +170,28 @@ static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
     collide_nodes(sim, b, rows, &near, taken);
 }
 
+// Loose snow reads its density off the mass of nodes, and what is inside of a collider counts as
+// full, method.md (50). From here on nobody reads the bare mass.
+static void fill_solids(const firn_sim *sim, size_t b, uint32_t rows)
+{
+    const firn_grid *grid = &sim->grid;
+    firn_impulse *unused;
+    firn_near near = firn_contact_list(&sim->contact.nodes, b, &unused);
+    if (near.count == 0 || !(sim->materials.full_density > 0.0f))
+        return;
+    float h = grid->cell_size, full = sim->materials.full_density * h * h * h;
+    firn_coord coord = ((const firn_coord *)grid->node_coord.data)[b];
+    float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        if ((rows >> n / 4 & 1) == 0 || !(velocity[4 * n + 3] > 0.0f))
+            continue;
+        float far =
+            firn_colliders_gap(&sim->colliders, &near, firn_grid_node_position(grid, coord, n));
+        float share = 0.5f - far / h;
+        velocity[4 * n + 3] += full * (share < 0.0f ? 0.0f : share > 1.0f ? 1.0f : share);
+    }
+}
+
 // Nodes that sleeping snow holds stand still.
 static void hold_block(const firn_sim *sim, size_t b)
 {
@@ -271,6 +293,8 @@ firn_node_limits firn_grid_update(firn_sim *sim, float dt)
         collide_block(sim, b, rows);
         hold_block(sim, b);
         limits[b] = measure_block(sim, b, rows, notable);
+        if (!firn_sim_is_implicit(sim))
+            fill_solids(sim, b, rows);
     }
     return all_limits(sim);
 }
@@ -286,6 +310,7 @@ firn_node_limits firn_grid_collide(firn_sim *sim)
         collide_block(sim, b, rows);
         hold_block(sim, b);
         limits[b] = measure_block(sim, b, rows, notable);
+        fill_solids(sim, b, rows);
     }
     return all_limits(sim);
 }

@@ -51,10 +51,12 @@ typedef struct firn_node_limits {
     bool finite;
 } firn_node_limits;
 
-/// What holds chunks together is a material that differs from theirs in one number.
+/// A material made from another one. What holds chunks together differs from their material in one
+/// number; the loose twin is of another model until it has packed, slow.c.
 typedef struct firn_bond {
     float share; // factor on the bond_column of its model; 0: the material is not of this kind
-    uint8_t of;  // index of the material of the chunks
+    uint8_t of;  // index of the material that it is made from
+    bool loose;  // the twin; share is 1
 } firn_bond;
 
 /// Where the affine velocities C are. The cycle has no use for those that it finds, and keeps what
@@ -156,7 +158,7 @@ struct firn_sim {
     firn_grid grid;
     firn_sequence sequence; // of its blocks
     firn_materials materials;
-    firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are the bonds of another
+    firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are made from another
     firn_colliders colliders;
     firn_forces forces; // beside gravity
 
@@ -292,6 +294,10 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
 /// come of the source so far. Collective unless the source has emitted all.
 firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
                           firn_error *error);
+
+/// slow.c: what happens before a sort, when particles may change their model: loose snow that is
+/// dense enough joins the snow that it is made of.
+void firn_slow_stage(firn_sim *sim);
 
 /// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);
