@@ -25,7 +25,7 @@ typedef struct state {
 } state;
 
 #define MOTION "translation rotation scale"
-#define TOUCH "contact friction restitution"
+#define TOUCH "contact friction restitution adhesion"
 #define FROM_FILE "shape==mesh|level_set"
 #define INPUT(field) offsetof(settings, input.field)
 
@@ -183,6 +183,7 @@ static firn_result follow_touch(const firn_cook *cook, firn_error *error)
     own->data.def.contact = own->scratch.def.contact;
     own->data.def.friction = own->scratch.def.friction;
     own->data.def.restitution = own->scratch.def.restitution;
+    own->data.def.adhesion = own->scratch.def.adhesion;
     return FIRN_OK;
 }
 

@@ -32,6 +32,7 @@ typedef struct state {
     int frame; // that the simulation has reached
     firn_collider_id *colliders;
     size_t collider_count;
+    firn_force_id *forces;
     firn_source_id *sources;
     firn_material_id *materials; // of each source; 0: it has none
     firn_material_id common;     // of sources that have none
@@ -110,6 +111,7 @@ static void release(void *memory)
     firn_sim_destroy(own->sim);
     firn_point_file_close(&own->file);
     firn_free(own->colliders);
+    firn_free(own->forces);
     firn_contact_stats_destroy(own->stats);
     firn_free(own->sources);
     firn_free(own->materials);
@@ -170,6 +172,24 @@ static firn_result add_sources(const firn_cook *cook, firn_error *error)
     return FIRN_OK;
 }
 
+// The air that flakes fall through is still. One source speaks for all.
+static firn_result add_air(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
+        const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
+        if (!(source->fall_speed > 0.0f))
+            continue;
+        firn_force_def air = firn_force_def_drag(firn_vec(0.0f, 0.0f, 0.0f), source->fall_speed);
+        const firn_material_def *material =
+            source->material != NULL ? source->material : common_material(cook);
+        if (material != NULL)
+            air.density = material->density;
+        return firn_sim_add_force(own->sim, &air, NULL, error);
+    }
+    return FIRN_OK;
+}
+
 static firn_result add_colliders(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
@@ -182,6 +202,21 @@ static firn_result add_colliders(const firn_cook *cook, firn_error *error)
         FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
     }
     return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
+}
+
+static firn_result add_forces(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    size_t count = firn_cook_input_count(cook, "forces");
+    own->forces = firn_alloc_zero((count + 1) * sizeof *own->forces);
+    if (own->forces == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the forces");
+    for (size_t i = 0; i < count; i++) {
+        const firn_force_data *data = firn_cook_input(cook, "forces", i)->force;
+        firn_result added = firn_sim_add_force(own->sim, &data->def, &own->forces[i], error);
+        FIRN_TRY(firn_cook_blame(cook, "forces", i, added));
+    }
+    return FIRN_OK;
 }
 
 // Simulated time is zero at the first frame.
@@ -241,6 +276,11 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
         const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
         FIRN_TRY(firn_sim_change_collider(own->sim, own->colliders[i], &data->def, error));
     }
+    for (size_t i = 0; i < firn_cook_input_count(cook, "forces"); i++) {
+        const firn_force_data *data = firn_cook_input(cook, "forces", i)->force;
+        firn_result changed = firn_sim_change_force(own->sim, own->forces[i], &data->def, error);
+        FIRN_TRY(firn_cook_blame(cook, "forces", i, changed));
+    }
     return FIRN_OK;
 }
 
@@ -251,7 +291,9 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
     firn_sim_set_origin(own->sim, cook->hash);
     FIRN_TRY(add_sources(cook, error));
+    FIRN_TRY(add_air(cook, error));
     FIRN_TRY(add_colliders(cook, error));
+    FIRN_TRY(add_forces(cook, error));
     own->frame = cook->frame;
     if (cook->restore == NULL)
         return FIRN_OK;
@@ -437,6 +479,7 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
+    {"forces", FIRN_KIND_FORCE, true, false, "What acts on it from afar: wind"},
     {"material", FIRN_KIND_MATERIAL, false, false, "Snow of the sources that have no material"},
 };
 

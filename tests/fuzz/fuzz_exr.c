@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz_file.h"
 
-#include "exr.h"
+#include "firn/exr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -8,6 +8,7 @@
 enum {
     firn_foam_packs = false,
     firn_foam_keeps_f = false,
+    firn_foam_weighs = false,
     firn_foam_wears = false,
 };
 

@@ -3,6 +3,7 @@
 #ifndef FIRN_MODEL_LIST_H
 #define FIRN_MODEL_LIST_H
 
-#define FIRN_EVERY_MODEL(X) X(snow) X(elastic) X(granular) X(liquid) X(foam)
+#define FIRN_CHOSEN_MODELS(X) X(snow) X(elastic) X(granular) X(liquid) X(foam)
+#define FIRN_EVERY_MODEL(X) FIRN_CHOSEN_MODELS(X)
 
 #endif

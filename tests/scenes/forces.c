@@ -98,29 +98,6 @@ static void cross_wind_sets_the_angle_of_fall(void **state)
     scene_close(&s);
 }
 
-// Without shelter the air takes all of it along; with it only nodes of the skin are thin enough.
-static void packed_snow_shields_all_but_its_skin(void **state)
-{
-    (void)state;
-    double gained[2];
-    for (int k = 0; k < 2; k++) {
-        firn_sim_def def = scene_def(&METHODS[0], CELL);
-        def.gravity = NOWHERE;
-        scene s = scene_open(&def);
-        firn_source_def box = scene_box(firn_vec(-0.1f, 0.0f, -0.1f), firn_vec(0.1f, 0.08f, 0.1f));
-        scene_source(&s, &box);
-        firn_force_def wind = firn_force_def_drag(firn_vec(20.0f, 0.0f, 0.0f), 1.0f);
-        wind.shelter = k == 0 ? 0.0f : wind.shelter;
-        add_force(&s, &wind);
-        gained[k] = after(&s, 5e-3).velocity[0];
-        scene_close(&s);
-    }
-    print_message("a wind of 20 m/s gives packed snow %.2f m/s in 5 ms, sheltered %.3f m/s\n",
-                  gained[0], gained[1]);
-    expect_near(gained[0], 20.0 - 20.0 / (1.0 + 9.81 * 20.0 * 5e-3), 0.1);
-    assert_true(gained[1] > 0.0 && gained[1] < 0.05 * gained[0]);
-}
-
 enum { LEAVES = 8 };
 typedef struct field {
     firn_coord origin[LEAVES];
@@ -370,7 +347,6 @@ int main(void)
         cmocka_unit_test(two_forces_and_gravity_add_up),
         cmocka_unit_test(fall_in_still_air_ends_at_the_fall_speed),
         cmocka_unit_test(cross_wind_sets_the_angle_of_fall),
-        cmocka_unit_test(packed_snow_shields_all_but_its_skin),
         cmocka_unit_test(constant_field_and_callback_agree),
         cmocka_unit_test(field_ends_where_its_values_end),
         cmocka_unit_test(explicit_and_implicit_steps_see_the_same_forces),

@@ -184,6 +184,40 @@ static void pieces_survive_any_number(void **state)
     }
 }
 
+// The curl of a potential has no divergence; the derivatives are of fourth order here.
+static void swirls_gather_nothing_and_have_unit_strength(void **state)
+{
+    (void)state;
+    double sum = 0.0, mean[3] = {0.0, 0.0, 0.0}, worst = 0.0, steepest = 0.0;
+    const int n = 4000;
+    const double e = 1e-3;
+    for (int i = 0; i < n; i++) {
+        const double point[3] = {0.3713 * i, 0.7177 * i + 0.3, 0.1931 * i}, drift = 0.01 * i;
+        double u[3], divergence = 0.0;
+        firn_noise_swirl(point, drift, 7, u);
+        for (int k = 0; k < 3; k++) {
+            sum += u[k] * u[k] / n;
+            mean[k] += u[k] / n;
+            double slope = 0.0;
+            for (int step = -2; step <= 2; step++) {
+                const double factor[5] = {1.0 / 12, -2.0 / 3, 0.0, 2.0 / 3, -1.0 / 12};
+                double at[3] = {point[0], point[1], point[2]}, v[3];
+                at[k] += step * e;
+                firn_noise_swirl(at, drift, 7, v);
+                slope += factor[step + 2] * v[k] / e;
+            }
+            divergence += slope;
+            steepest = fmax(steepest, fabs(slope));
+        }
+        worst = fmax(worst, fabs(divergence));
+    }
+    print_message("rms %.4f, largest divergence %.2e of slopes up to %.2f\n", sqrt(sum), worst,
+                  steepest);
+    assert_true(fabs(sqrt(sum) - 1.0) < 0.03 && steepest > 1.0 && worst < 1e-4 * steepest);
+    for (int k = 0; k < 3; k++)
+        assert_true(fabs(mean[k]) < 0.03);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +225,7 @@ int main(void)
         cmocka_unit_test(noise_and_its_slope_are_continuous_across_lattice_planes),
         cmocka_unit_test(another_seed_gives_unrelated_noise),
         cmocka_unit_test(noise_survives_any_number),
+        cmocka_unit_test(swirls_gather_nothing_and_have_unit_strength),
         cmocka_unit_test(hash_offsets_are_even_and_independent),
         cmocka_unit_test(pieces_are_what_is_nearest_to_their_middles),
         cmocka_unit_test(a_border_has_one_name),

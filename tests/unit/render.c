@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "unit/render_fixture.h"
 
-#include "exr.h"
+#include "firn/exr.h"
 #include "phase.h"
 #include "solids.h"
 

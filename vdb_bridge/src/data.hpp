@@ -46,12 +46,15 @@ struct attribute_data {
 /// What to read: which of the read_grids functions, and its arguments.
 enum class kind : uint32_t { listing, shape, volume, cloud };
 
+/// Beside firn_vdb_region: no surface, velocities alone.
+enum { REGION_NONE = 100 };
+
 struct request {
     kind what;
     std::string path;                // as the caller names it
     std::string location;            // where it is, whatever the current folder
     std::string grid, velocity_grid; // empty: by the rules
-    int32_t region = 0;
+    int32_t region = 0; // firn_vdb_region or REGION_NONE
     bool velocity = false;
     float threshold = 0.0f, half_width = 0.0f;
 };

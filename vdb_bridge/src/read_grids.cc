@@ -372,9 +372,22 @@ void read_grids(const request &wanted, const std::string &location, firn_vdb_lis
     listing.bytes = std::filesystem::file_size(location);
 }
 
+static void read_velocity(input_file &file, const request &wanted, firn_vdb_shape &shape)
+{
+    velocity_field velocity;
+    if (velocity.load(file, wanted.velocity_grid))
+        shape.velocity = velocity_of(velocity, shape.surface);
+    if (shape.velocity.origins.size() == 0)
+        fail(FIRN_ERR_NOT_FOUND,
+             "'%s' has no velocity (a grid vel, v or velocity, or vel.x vel.y vel.z); it has %s",
+             file.path().c_str(), file.names().c_str());
+}
+
 void read_grids(const request &wanted, const std::string &location, firn_vdb_shape &shape)
 {
     input_file file(location, wanted.path);
+    if (wanted.region == REGION_NONE)
+        return read_velocity(file, wanted, shape);
     const GridBase *grid = nullptr;
     bool fog = wanted.region == FIRN_VDB_REGION_FOG;
     if (wanted.region == FIRN_VDB_REGION_ANY) {

@@ -136,6 +136,23 @@ firn_result firn_vdb_read_shape(firn_vdb_reader *reader, const char *path,
     });
 }
 
+firn_result firn_vdb_read_velocity(firn_vdb_reader *reader, const char *path,
+                                   const firn_vdb_stamp *stamp, const char *grid,
+                                   firn_vdb_shape **shape, firn_error *error)
+{
+    *shape = nullptr;
+    return guarded(error, [&] {
+        request wanted = {};
+        wanted.path = path;
+        wanted.velocity_grid = grid != nullptr ? grid : "";
+        wanted.region = REGION_NONE;
+        wanted.velocity = true;
+        auto result = obtain<firn_vdb_shape>(*reader, wanted, stamp);
+        result->link();
+        *shape = result.release();
+    });
+}
+
 const firn_level_set *firn_vdb_shape_level_set(const firn_vdb_shape *shape)
 {
     return &shape->surface_view;

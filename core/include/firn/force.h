@@ -45,9 +45,17 @@ typedef struct firn_force_def {
     float fall_speed;       // m/s, at which drag and gravity balance in still air
     float shelter;          // share of packed snow in a cell that air does not enter; 0: none
     float density;          // kg/m^3, of packed snow
+    float gust;             // m/s, usual speed of gusts on top of it; 0: none
+    float gust_size;        // m, of their eddies
+    int gust_seed;          // which gusts
     double active_from, active_to;  // s, simulated time in which it acts
-    const firn_velocity_grid *grid; // m/s^2 of a field, m/s of air; zero outside of its leaves. The
-                                    // arrays must outlive their use
+    const firn_velocity_grid *grid; // m/s^2 of a field, m/s of air. Outside of its leaves a field
+                                    // is zero and air goes on as at their border. The arrays
+                                    // must outlive their use
+    bool varies;           // of air: it will be changed often; snow that it reaches does not sleep
+    firn_vec3 gust_travel; // m, that the eddies have gone with the air until gust_time
+    double gust_age;       // turns, that they have changed by until then
+    double gust_time;      // s
     firn_force_callback *callback;
     void *user; // of the callback
 } firn_force_def;

@@ -72,6 +72,59 @@ double firn_noise(const double point[3], uint64_t seed)
     return sum / highest;
 }
 
+static double fade_slope(double t) { return 30.0 * t * t * (t - 1.0) * (t - 1.0); }
+
+// The gradient of a sum of slopes around lattice points, without the factor of firn_noise.
+static void noise_gradient(const double point[3], uint64_t seed, double gradient[3])
+{
+    int64_t corner[3];
+    double inside[3], weight[3], slope[3];
+    gradient[0] = gradient[1] = gradient[2] = 0.0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!(fabs(point[axis]) < farthest))
+            return;
+        double whole = floor(point[axis]);
+        corner[axis] = (int64_t)whole;
+        inside[axis] = point[axis] - whole;
+        weight[axis] = fade(inside[axis]);
+        slope[axis] = fade_slope(inside[axis]);
+    }
+    for (int i = 0; i < 8; i++) {
+        int64_t index[3];
+        double offset[3], share[3];
+        for (int axis = 0; axis < 3; axis++) {
+            int step = (i >> axis) & 1;
+            index[axis] = corner[axis] + step;
+            offset[axis] = inside[axis] - step;
+            share[axis] = step ? weight[axis] : 1.0 - weight[axis];
+        }
+        uint64_t hash = firn_lattice_hash(index, seed);
+        double value = edge_gradient(hash, offset), all = share[0] * share[1] * share[2];
+        for (int axis = 0; axis < 3; axis++) {
+            double unit[3] = {axis == 0, axis == 1, axis == 2};
+            double rise = (i >> axis) & 1 ? slope[axis] : -slope[axis];
+            double others = share[(axis + 1) % 3] * share[(axis + 2) % 3];
+            gradient[axis] += all * edge_gradient(hash, unit) + rise * others * value;
+        }
+    }
+}
+
+void firn_noise_swirl(const double point[3], double drift, uint64_t seed, double swirl[3])
+{
+    // Root mean square of the curl, measured over many points.
+    const double usual = 1.724;
+    double slope[3][3];
+    for (int k = 0; k < 3; k++) {
+        double at[3] = {point[0], point[1], point[2]};
+        at[k] += drift;
+        noise_gradient(at, seed + 0x632BE59BD9B4E019u * (uint64_t)(k + 1), slope[k]);
+    }
+    for (int k = 0; k < 3; k++) {
+        int a = (k + 1) % 3, b = (k + 2) % 3;
+        swirl[k] = (slope[b][a] - slope[a][b]) / usual;
+    }
+}
+
 // The middle of a piece.
 typedef struct middle {
     double at[3];

@@ -22,6 +22,10 @@ static const firn_param collider_params[] = {
      "Coulomb's coefficient: snow starts to slide on a slope steeper than this tangent"},
     {ROW(restitution), FIRN_FLOAT, {0.0}, 0.0, 1.0, "",
      "Share of the normal speed that an impact gives back; slower than 0.1 m/s nothing bounces"},
+    {ROW(adhesion), FIRN_FLOAT, {0.0}, 0.0, 1e9, "Pa",
+     "Traction that it takes to pull snow off; it also adds to what friction holds. A layer of "
+     "depth d hangs from a ceiling while this is above density x gravity x d: 196 Pa for 5 cm of "
+     "packed snow. Without end it is sticky"},
     {ROW(offset), FIRN_FLOAT, {0.0}, -100.0, 100.0, "m", "Grows the surface outward"},
     {ROW(active_from), FIRN_DOUBLE, {-1e9}, -1e9, 1e9, "s",
      "Simulated time from which it collides"},

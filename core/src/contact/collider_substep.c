@@ -71,6 +71,7 @@ void firn_colliders_prepare(firn_colliders *colliders, double time, float dt)
 {
     colliders->time = time + (double)dt;
     colliders->prepared = true;
+    colliders->sticks = false;
     for (int i = 0; i < colliders->slot_count; i++) {
         firn_collider *collider = firn_collider_slot(colliders, i);
         const firn_collider_def *def = &collider->def;
@@ -79,6 +80,7 @@ void firn_colliders_prepare(firn_colliders *colliders, double time, float dt)
         if (!collider->active)
             continue;
         collider->dt = dt;
+        colliders->sticks |= def->adhesion > 0.0f;
         if (collider->deforming)
             prepare_deforming(collider, time, (double)dt);
         else
@@ -256,6 +258,24 @@ firn_vec3 firn_collider_pivot(const firn_colliders *colliders, int index)
 {
     const firn_collider *collider = firn_collider_slot(colliders, index);
     return collider->deforming ? firn_vec(0.0f, 0.0f, 0.0f) : collider->pivot;
+}
+
+bool firn_colliders_wall(const firn_colliders *colliders, const firn_near *near, firn_vec3 position,
+                         float reach, firn_vec3 *normal, firn_vec3 *velocity)
+{
+    const firn_collider *nearest = NULL;
+    for (int i = 0; i < near->count; i++) {
+        const firn_collider *collider = firn_collider_slot(colliders, near->index[i]);
+        firn_distance d = firn_collider_distance(collider, position);
+        if (!(d.value < reach))
+            continue;
+        reach = d.value;
+        *normal = firn_normalize(d.gradient);
+        nearest = collider;
+    }
+    if (nearest != NULL)
+        *velocity = firn_collider_velocity(nearest, position);
+    return nearest != NULL;
 }
 
 firn_vec3 firn_collider_normal(const firn_colliders *colliders, int index, firn_vec3 position)

@@ -17,6 +17,7 @@ typedef struct firn_colliders {
     int slot_count;   // used slots, live or free
     double time;      // s, end of the substep that was prepared
     bool prepared;    // a substep was; time means something
+    bool sticks;      // one that acts in it has adhesion
     bool jumped;      // one was moved to another place than that substep left it in
 } firn_colliders;
 
@@ -93,6 +94,9 @@ typedef struct firn_mass_point {
     firn_vec3 position; // m
     firn_vec3 velocity; // m/s
     float mass;         // kg
+    float cell_size;    // m, of the cells whose faces stick; 0: nothing sticks
+    float fill;         // share of packed snow that the mass would be in such a cell
+    float dt;           // s, of the pull
 } firn_mass_point;
 
 typedef struct firn_particle_contact {
@@ -108,7 +112,7 @@ firn_result firn_colliders_remove(firn_colliders *colliders, firn_collider_id id
                                   firn_error *error);
 firn_result firn_colliders_move(firn_colliders *colliders, firn_collider_id id,
                                 const firn_pose_key *keys, int count, firn_error *error);
-/// Takes over contact, friction and restitution; says whether any was different.
+/// Takes over contact, friction, restitution and adhesion; says whether any was different.
 firn_result firn_colliders_change(firn_colliders *colliders, firn_collider_id id,
                                   const firn_collider_def *def, bool *changed, firn_error *error);
 /// A level set that deforms leaves its def's level set and pose behind; it cannot be moved any
@@ -160,11 +164,21 @@ firn_vec3 firn_collider_pivot(const firn_colliders *colliders, int index);
 /// Direction away from it at the end of the substep, of unit length; zero where there is none.
 firn_vec3 firn_collider_normal(const firn_colliders *colliders, int index, firn_vec3 position);
 
+/// The nearest collider of near that is closer to a position than reach (m), or around it: its
+/// normal and velocity (m/s) there. False, and nothing set: there is none.
+bool firn_colliders_wall(const firn_colliders *colliders, const firn_near *near, firn_vec3 position,
+                         float reach, firn_vec3 *normal, firn_vec3 *velocity);
+
 /// Grid pass: the velocity of a node after meeting the colliders of near at the end of the substep,
 /// and which of its degrees of freedom are given. What each of near takes is added to its place in
 /// taken, which may be NULL; all together it is what the node loses, to rounding in double.
 firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, const firn_near *near,
                                             const firn_mass_point *node, firn_impulse *taken);
+
+/// Distance (m) from the nearest of near at the end of the substep, negative inside; far away where
+/// there is none.
+float firn_colliders_gap(const firn_colliders *colliders, const firn_near *near,
+                         firn_vec3 position);
 
 /// Particle pass: a particle (start of the substep) that wants to move with its velocity for dt,
 /// that of the prepared substep. It flies to the surface and goes on from there with the velocity

@@ -14,17 +14,26 @@ typedef struct response {
     firn_node_state state; // FREE, SLIDING or STUCK
 } response;
 
-static response respond(const firn_collider_def *def, firn_vec3 velocity,
-                        firn_vec3 surface_velocity, firn_vec3 normal)
+// A surface where something touches it.
+typedef struct surface {
+    const firn_collider_def *def;
+    firn_vec3 velocity; // m/s
+    firn_vec3 normal;
+    float grip; // m/s, that what sticks to it may be pulled away with and still be held
+} surface;
+
+static response respond(const surface *at, firn_vec3 velocity)
 {
+    const firn_collider_def *def = at->def;
+    firn_vec3 surface_velocity = at->velocity, normal = at->normal;
     if (def->contact == FIRN_CONTACT_STICKY)
         return (response){surface_velocity, FIRN_NODE_STUCK};
     firn_vec3 relative = firn_sub(velocity, surface_velocity);
     float vn = firn_dot(relative, normal);
-    if (vn >= 0.0f && def->contact == FIRN_CONTACT_SEPARATE)
+    if (vn >= at->grip && def->contact == FIRN_CONTACT_SEPARATE)
         return (response){velocity, FIRN_NODE_FREE};
     firn_vec3 tangential = firn_add_scaled(relative, -vn, normal);
-    float rub = def->friction * firn_larger(-vn, 0.0f);
+    float rub = def->friction * firn_larger(at->grip - vn, 0.0f);
     float speed = firn_length(tangential);
     float bounce = vn < -RESTITUTION_SPEED ? -def->restitution * vn : 0.0f;
     firn_vec3 after = firn_add_scaled(surface_velocity, bounce, normal);
@@ -95,11 +104,35 @@ static void add_to_two(node *n, constraint c, firn_vec3 before)
     n->contact.state = FIRN_NODE_STUCK;
 }
 
-// Lets a node collide a collider; false when it is left alone.
-static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
+// The share of a node's mass in a full cell when snow fills all that is farther than depth (cells)
+// from it, less than a cell: the integral of the quadratic kernel, by its middle part.
+static float share_beyond(float depth) { return 0.5f - depth * (0.75f - depth * depth / 3.0f); }
+
+// Of every column of nodes across a surface one is between these distances (cells) from it. They
+// are such that surfaces at nodes or in the middle between them are far from both, and a little
+// more than a cell apart, so that rounding leaves no column without.
+static const float STICKS_FROM = -0.625f, STICKS_TO = 0.38f;
+
+// The speed (m/s) that adhesion takes from a node in a substep, method.md (15a).
+static float grip_of(const firn_collider *collider, const firn_mass_point *point, float distance)
 {
+    float h = point->cell_size;
+    if (!(collider->def.adhesion > 0.0f) || !(h > 0.0f))
+        return 0.0f;
+    float far = distance / h;
+    if (!(far > STICKS_FROM && far <= STICKS_TO))
+        return 0.0f;
+    float covered = firn_smaller(point->fill / share_beyond(-far), 1.0f);
+    return point->dt * collider->def.adhesion * h * h * covered / point->mass;
+}
+
+// Lets a node collide a collider; false when it is left alone.
+static bool touch(node *n, const firn_collider *collider, const firn_mass_point *point)
+{
+    firn_vec3 position = point->position;
     firn_distance d = firn_collider_distance(collider, position);
-    if (!(d.value <= 0.0f))
+    float grip = grip_of(collider, point, d.value);
+    if (!(d.value <= 0.0f) && !(grip > 0.0f))
         return false;
     n->contact.outside = false;
     firn_vec3 surface_velocity = firn_collider_velocity(collider, position);
@@ -110,7 +143,11 @@ static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
         return true;
     }
     firn_vec3 normal = firn_scale(1.0f / steep, d.gradient), before = n->contact.velocity;
-    response hit = respond(&collider->def, before, surface_velocity, normal);
+    // What is still outside may come closer.
+    if (d.value > 0.0f && firn_dot(firn_sub(before, surface_velocity), normal) < 0.0f)
+        return false;
+    const surface at = {&collider->def, surface_velocity, normal, grip};
+    response hit = respond(&at, before);
     if (hit.state == FIRN_NODE_FREE)
         return false;
     n->contact.velocity = hit.velocity;
@@ -119,7 +156,7 @@ static bool touch(node *n, const firn_collider *collider, firn_vec3 position)
         return true;
     }
     constraint c = {normal, firn_dot(hit.velocity, normal),
-                    collider->def.contact == FIRN_CONTACT_SEPARATE};
+                    collider->def.contact == FIRN_CONTACT_SEPARATE && !(grip > 0.0f)};
     if (n->contact.state == FIRN_NODE_FREE)
         hold_one(n, c);
     else if (n->contact.state == FIRN_NODE_SLIDING)
@@ -136,7 +173,7 @@ static int touch_all(node *n, const firn_colliders *colliders, const firn_near *
     int contacts = 0;
     for (int i = 0; i < near->count; i++) {
         firn_vec3 before = n->contact.velocity;
-        if (!touch(n, firn_collider_slot(colliders, near->index[i]), point->position))
+        if (!touch(n, firn_collider_slot(colliders, near->index[i]), point))
             continue;
         contacts++;
         n->contact.holders |= 1u << (i < FIRN_HOLDER_LIMIT ? i : FIRN_HOLDER_LIMIT - 1);
@@ -154,6 +191,16 @@ firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, con
     if (touch_all(&n, colliders, near, point, taken) > 1)
         touch_all(&n, colliders, near, point, taken);
     return n.contact;
+}
+
+float firn_colliders_gap(const firn_colliders *colliders, const firn_near *near, firn_vec3 position)
+{
+    float gap = 1e30f;
+    for (int i = 0; i < near->count; i++) {
+        const firn_collider *collider = firn_collider_slot(colliders, near->index[i]);
+        gap = firn_smaller(gap, firn_collider_distance(collider, position).value);
+    }
+    return gap;
 }
 
 // The way of a particle as a collider sees it: in the collider's frame, which moves, or in the
@@ -286,15 +333,26 @@ static bool find_contact(const firn_collider *collider, flight *f, float *s, fir
     if (collider->still && at->value > 0.0f && safe * safe > firn_dot(way, way))
         return false;
     // What has been set down on a surface that holds it still touches it.
-    bool holds = collider->def.contact != FIRN_CONTACT_SEPARATE;
+    bool holds = collider->def.contact != FIRN_CONTACT_SEPARATE || collider->def.adhesion > 0.0f;
     if (at->value <= (holds ? 2.0f * margin_at(collider, f->start) : 0.0f))
         return true;
     set_end(&p, f->start, f->end);
     return safe < p.length && find_entry(&p, s, at);
 }
 
+// The same of a particle, which has the area of the cube that it fills.
+static float particle_grip(const firn_collider *collider, const firn_mass_point *particle)
+{
+    float h = particle->cell_size;
+    if (!(collider->def.adhesion > 0.0f) || !(h > 0.0f))
+        return 0.0f;
+    float edge = h * cbrtf(particle->fill);
+    return particle->dt * collider->def.adhesion * edge * edge / particle->mass;
+}
+
 // Lets a flight collide a collider; true when that changed it.
-static bool collide(const firn_collider *collider, flight *f, float mass, firn_impulse *taken)
+static bool collide(const firn_collider *collider, flight *f, const firn_mass_point *particle,
+                    firn_impulse *taken)
 {
     float s;
     firn_distance at;
@@ -306,9 +364,9 @@ static bool collide(const firn_collider *collider, flight *f, float mass, firn_i
     bool flat = !(steep >= FLAT_GRADIENT);
     firn_vec3 normal = flat ? direction_back(collider, f, surface_velocity)
                             : firn_scale(1.0f / steep, at.gradient);
-    firn_vec3 velocity =
-        flat ? surface_velocity
-             : respond(&collider->def, f->velocity, surface_velocity, normal).velocity;
+    const surface met = {&collider->def, surface_velocity, normal,
+                         particle_grip(collider, particle)};
+    firn_vec3 velocity = flat ? surface_velocity : respond(&met, f->velocity).velocity;
     // Until the impact it flies as it did, from there on with its new velocity.
     firn_vec3 change = firn_sub(velocity, f->velocity);
     firn_vec3 end = firn_add_scaled(f->end, (1.0f - s) * f->dt, change);
@@ -316,7 +374,7 @@ static bool collide(const firn_collider *collider, flight *f, float mass, firn_i
         end = push_out(collider, end, normal);
     bool changed = !same(velocity, f->velocity) || !same(end, f->end);
     if (taken != NULL)
-        firn_impulse_add(taken, impact, mass, f->velocity, velocity);
+        firn_impulse_add(taken, impact, particle->mass, f->velocity, velocity);
     f->velocity = velocity;
     f->end = end;
     return changed;
@@ -335,7 +393,7 @@ firn_particle_contact firn_colliders_touch_particle(const firn_colliders *collid
     for (int sweep = 0; changed && sweep < SWEEPS; sweep++) {
         changed = false;
         for (int i = 0; i < near->count; i++)
-            changed |= collide(firn_collider_slot(colliders, near->index[i]), &f, particle->mass,
+            changed |= collide(firn_collider_slot(colliders, near->index[i]), &f, particle,
                                taken != NULL ? &taken[i] : NULL);
         touched |= changed;
         changed &= near->count > 1;

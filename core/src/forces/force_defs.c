@@ -19,10 +19,18 @@ static const firn_param force_params[] = {
      "Speed at which single grains fall in still air: 0.5 to 3 for flakes; the smaller, the more "
      "air drags", .visible_when = "kind==drag"},
     {ROW(shelter), FIRN_FLOAT, {0.25}, 0.0, 1e3, "",
-     "Share of packed snow in a cell from which on air does not get in: thin snow drifts, packed "
-     "snow shields itself; 0: nothing does", .visible_when = "kind==drag"},
+     "Share of packed snow in a cell from which on air gets neither into it nor at what is within "
+     "two cells: thin snow drifts, packed snow holds; above 1 wind wears the surface of packed "
+     "snow too; 0: nothing shields", .visible_when = "kind==drag"},
     {ROW(density), FIRN_FLOAT, {400.0}, 1e-3, 1e5, "kg/m^3",
      "Density of packed snow, which the shelter is measured by", .visible_when = "kind==drag"},
+    {ROW(gust), FIRN_FLOAT, {0.0}, 0.0, 1e3, "m/s",
+     "Usual speed of gusts on top of it: eddies that travel with the air and change on the way, "
+     "without thickening it anywhere", .visible_when = "kind==drag"},
+    {ROW(gust_size), FIRN_FLOAT, {1.0}, 1e-3, 1e5, "m", "Size of the eddies",
+     .visible_when = "kind==drag"},
+    {ROW(gust_seed), FIRN_INT, {1}, 0.0, 2147483647.0, "", "Another number gives other gusts",
+     .visible_when = "kind==drag"},
     {ROW(active_from), FIRN_DOUBLE, {-1e9}, -1e9, 1e9, "s", "Simulated time from which it acts"},
     {ROW(active_to), FIRN_DOUBLE, {1e9}, -1e9, 1e9, "s", "Simulated time until which it acts"},
 };

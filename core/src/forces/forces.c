@@ -1,5 +1,6 @@
 #include "forces.h"
 
+#include "base/noise.h"
 #include "space/flow.h"
 
 #include <math.h>
@@ -62,7 +63,8 @@ static firn_result build(firn_budget *budget, firn_force *force, const firn_forc
     force->def.grid = NULL;
     bool has_grid = def->kind == FIRN_FORCE_FIELD || def->kind == FIRN_FORCE_DRAG;
     FIRN_TRY(firn_flow_build(budget, &force->flow, has_grid ? def->grid : NULL, error));
-    force->flow.zero_counts = true;
+    // Air that a file does not know is like that around it.
+    force->flow.zero_counts = def->kind == FIRN_FORCE_FIELD;
     find_box(force);
     return FIRN_OK;
 }
@@ -98,6 +100,11 @@ firn_result firn_forces_remove(firn_forces *forces, firn_force_id id, firn_error
     return FIRN_OK;
 }
 
+static bool is_varying(const firn_force *force)
+{
+    return force->def.kind == FIRN_FORCE_DRAG && (force->def.gust > 0.0f || force->def.varies);
+}
+
 firn_result firn_forces_change(firn_forces *forces, firn_force_id id, const firn_force_def *def,
                                bool *everywhere, firn_error *error)
 {
@@ -115,13 +122,16 @@ firn_result firn_forces_change(firn_forces *forces, firn_force_id id, const firn
     firn_vec3 a = force->def.velocity, b = changed.def.velocity;
     bool same_air =
         a.x == b.x && a.y == b.y && a.z == b.z && force->def.fall_speed == changed.def.fall_speed &&
-        force->def.strength == changed.def.strength && force->def.shelter == changed.def.shelter &&
-        force->def.density == changed.def.density;
+        force->def.strength == changed.def.strength && force->def.gust == changed.def.gust &&
+        force->def.shelter == changed.def.shelter && force->def.density == changed.def.density;
     *everywhere = def->kind == FIRN_FORCE_DRAG ? !same_air : def->kind != FIRN_FORCE_FIELD;
     if (def->kind == FIRN_FORCE_CONSTANT)
         *everywhere = !same_air || memcmp(&force->def.acceleration, &changed.def.acceleration,
                                           sizeof(firn_vec3)) != 0;
     changed.changed = def->kind == FIRN_FORCE_FIELD || def->kind == FIRN_FORCE_DRAG;
+    // Snow that such air reaches has not slept.
+    if (is_varying(force) && is_varying(&changed))
+        *everywhere = changed.changed = false;
     changed.old_low = force->lower;
     changed.old_up = force->upper;
     firn_flow_free(forces->budget, &force->flow);
@@ -202,6 +212,30 @@ void firn_forces_settle(firn_forces *forces)
             slot(forces, i)->changed = false;
 }
 
+bool firn_forces_have_drag(const firn_forces *forces)
+{
+    for (int i = 0; i < forces->slot_count; i++)
+        if (slot(forces, i)->alive && slot(forces, i)->def.kind == FIRN_FORCE_DRAG)
+            return true;
+    return false;
+}
+
+bool firn_forces_drag(const firn_forces *forces)
+{
+    for (int i = 0; i < forces->slot_count; i++)
+        if (slot(forces, i)->acting && slot(forces, i)->def.kind == FIRN_FORCE_DRAG)
+            return true;
+    return false;
+}
+
+bool firn_forces_vary(const firn_forces *forces)
+{
+    for (int i = 0; i < forces->slot_count; i++)
+        if (slot(forces, i)->acting && is_varying(slot(forces, i)))
+            return true;
+    return false;
+}
+
 /// What is at work on points: their accelerations so far, gravity among them.
 typedef struct acting {
     const firn_forces *forces;
@@ -245,54 +279,88 @@ static void apply_callback(const acting *a, const firn_force *force)
 // Standard gravity, m/s^2: fall_speed is that of the weather report, whatever gravity a shot has.
 #define STANDARD_GRAVITY 9.81f
 
+// Eddies turn over in the time in which their own speed crosses two of them.
+#define TURNS_PER_SIZE 0.5
+
+// Gusts at a place, method.md (43): carried along by the air, divergence-free.
+static firn_vec3 gust_at(const firn_force_def *def, double time, firn_vec3 position)
+{
+    double since = time - def->gust_time, size = def->gust_size;
+    double age = def->gust_age + TURNS_PER_SIZE * def->gust * since / size;
+    const float x[3] = {position.x, position.y, position.z};
+    const float gone[3] = {def->gust_travel.x, def->gust_travel.y, def->gust_travel.z};
+    const float wind[3] = {def->velocity.x, def->velocity.y, def->velocity.z};
+    double place[3], swirl[3];
+    for (int k = 0; k < 3; k++)
+        place[k] = ((double)x[k] - (double)gone[k] - (double)wind[k] * since) / size;
+    firn_noise_swirl(place, age, (uint64_t)def->gust_seed, swirl);
+    return firn_vec(def->gust * (float)swirl[0], def->gust * (float)swirl[1],
+                    def->gust * (float)swirl[2]);
+}
+
+static firn_vec3 air_at(const acting *a, const firn_force *force, int i)
+{
+    const firn_force_def *def = &force->def;
+    firn_vec3 place = a->points->position[i];
+    firn_vec3 air = firn_add(def->velocity, firn_flow_sample_held(&force->flow, place));
+    if (def->gust > 0.0f)
+        air = firn_add(air, gust_at(def, a->forces->time + 0.5 * (double)a->forces->dt, place));
+    air = firn_scale(def->strength, air);
+    // It does not blow into what is solid.
+    firn_vec3 wall = a->points->wall[i];
+    float into = firn_dot(firn_sub(air, a->points->wall_velocity[i]), wall);
+    return into < 0.0f ? firn_add_scaled(air, -into, wall) : air;
+}
+
 // Quadratic drag in closed form, stable for any step, at the velocity in the middle of what the
 // accelerations do: method.md (42).
-static void apply_drag(const acting *a, const firn_force *force)
+static bool apply_drag(const acting *a, const firn_force *force)
 {
     const firn_force_def *def = &force->def;
     float k = STANDARD_GRAVITY / (def->fall_speed * def->fall_speed), dt = a->forces->dt;
     float packed = def->shelter * def->density * a->cell_size * a->cell_size * a->cell_size;
+    bool any = false;
     for (int i = 0; i < a->points->count; i++) {
-        float open = packed > 0.0f ? 1.0f - a->points->mass[i] / packed : 1.0f;
+        float most =
+            a->points->lee[i] > a->points->mass[i] ? a->points->lee[i] : a->points->mass[i];
+        float open = packed > 0.0f ? 1.0f - most / packed : 1.0f;
         if (!(open > 0.0f))
             continue;
-        firn_vec3 air =
-            firn_add(def->velocity, firn_flow_sample(&force->flow, a->points->position[i]));
-        air = firn_scale(def->strength, air);
+        any = true;
+        firn_vec3 air = air_at(a, force, i);
         firn_vec3 half = firn_scale(0.5f * dt, a->acceleration[i]);
         firn_vec3 relative = firn_sub(firn_sub(a->points->velocity[i], half), air);
         float slower = 1.0f / (1.0f + dt * k * open * open * firn_length(relative));
         a->points->velocity[i] = firn_add(firn_add_scaled(air, slower, relative), half);
     }
+    return any;
 }
 
-/// Those that accelerate come first, then those that drag along: these must know the others.
-static void (*const kinds[2][4])(const acting *, const firn_force *) = {
-    {[FIRN_FORCE_CONSTANT] = apply_constant,
-     [FIRN_FORCE_FIELD] = apply_field,
-     [FIRN_FORCE_CALLBACK] = apply_callback},
-    {[FIRN_FORCE_DRAG] = apply_drag},
+/// Those that accelerate; air comes after them and must know what they do.
+static void (*const kinds[4])(const acting *, const firn_force *) = {
+    [FIRN_FORCE_CONSTANT] = apply_constant,
+    [FIRN_FORCE_FIELD] = apply_field,
+    [FIRN_FORCE_CALLBACK] = apply_callback,
 };
 
-static void apply_all(const acting *a, int round)
-{
-    for (int i = 0; i < a->forces->slot_count; i++) {
-        const firn_force *force = slot(a->forces, i);
-        if (force->acting && kinds[round][force->def.kind] != NULL)
-            kinds[round][force->def.kind](a, force);
-    }
-}
-
-void firn_forces_apply(const firn_forces *forces, firn_vec3 gravity, float cell_size,
+bool firn_forces_apply(const firn_forces *forces, firn_vec3 gravity, float cell_size,
                        firn_force_points *points)
 {
     firn_vec3 acceleration[FIRN_FORCE_NODES];
     memset(acceleration, 0, sizeof acceleration);
     const acting a = {forces, points, acceleration, cell_size};
-    apply_all(&a, 0);
+    for (int i = 0; i < forces->slot_count; i++) {
+        const firn_force *force = slot(forces, i);
+        if (force->acting && kinds[force->def.kind] != NULL)
+            kinds[force->def.kind](&a, force);
+    }
     for (int i = 0; i < points->count; i++) {
         points->velocity[i] = firn_add_scaled(points->velocity[i], forces->dt, acceleration[i]);
         acceleration[i] = firn_add(gravity, acceleration[i]);
     }
-    apply_all(&a, 1);
+    bool open = false;
+    for (int i = 0; i < forces->slot_count; i++)
+        if (slot(forces, i)->acting && slot(forces, i)->def.kind == FIRN_FORCE_DRAG)
+            open |= apply_drag(&a, slot(forces, i));
+    return open;
 }

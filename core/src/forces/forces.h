@@ -44,18 +44,28 @@ firn_vec3 firn_forces_constant(const firn_forces *forces);
 bool firn_forces_changed_in(const firn_forces *forces, firn_vec3 lower, firn_vec3 upper);
 void firn_forces_settle(firn_forces *forces);
 
+/// Whether there is air, whether any acts in the prepared substep, and whether that is different
+/// from one substep to the next.
+bool firn_forces_have_drag(const firn_forces *forces);
+bool firn_forces_drag(const firn_forces *forces);
+bool firn_forces_vary(const firn_forces *forces);
+
 enum { FIRN_FORCE_NODES = 64 }; // at most at a time
 
 /// Points with mass that forces act on: their velocities with gravity of the substep in it.
 typedef struct firn_force_points {
-    int count;                            // FIRN_FORCE_NODES at most
-    firn_vec3 position[FIRN_FORCE_NODES]; // m
-    firn_vec3 velocity[FIRN_FORCE_NODES]; // m/s, changed by firn_forces_apply
-    float mass[FIRN_FORCE_NODES];         // kg
+    int count;                                 // FIRN_FORCE_NODES at most
+    firn_vec3 position[FIRN_FORCE_NODES];      // m
+    firn_vec3 velocity[FIRN_FORCE_NODES];      // m/s, changed by firn_forces_apply
+    float mass[FIRN_FORCE_NODES];              // kg
+    float lee[FIRN_FORCE_NODES];               // kg, the most in a cell near it; 0: it stands alone
+    firn_vec3 wall[FIRN_FORCE_NODES];          // normal of a solid close to it; zero: there is none
+    firn_vec3 wall_velocity[FIRN_FORCE_NODES]; // m/s
 } firn_force_points;
 
-/// Lets all forces act on points that stand for cells of this edge (m), with gravity in m/s^2.
-void firn_forces_apply(const firn_forces *forces, firn_vec3 gravity, float cell_size,
+/// Lets all forces act on points that stand for cells of this edge (m), with gravity in m/s^2. True
+/// when air got to one of them.
+bool firn_forces_apply(const firn_forces *forces, firn_vec3 gravity, float cell_size,
                        firn_force_points *points);
 
 #endif

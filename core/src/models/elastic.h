@@ -8,6 +8,7 @@
 enum {
     firn_elastic_packs = false,
     firn_elastic_keeps_f = true,
+    firn_elastic_weighs = false,
     firn_elastic_wears = false,
 };
 

@@ -14,6 +14,7 @@
 enum {
     firn_granular_packs = false,
     firn_granular_keeps_f = true,
+    firn_granular_weighs = false,
     firn_granular_wears = false,
 };
 

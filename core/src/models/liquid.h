@@ -13,6 +13,7 @@
 enum {
     firn_liquid_packs = false,
     firn_liquid_keeps_f = false,
+    firn_liquid_weighs = false,
     firn_liquid_wears = false,
 };
 

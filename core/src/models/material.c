@@ -10,11 +10,11 @@
 
 // clang-format off
 static const firn_param material_params[] = {
-    {ROW(model), FIRN_CHOICE, {FIRN_MODEL_SNOW}, .max = FIRN_MODEL_COUNT - 1, .unit = "", .help =
+    {ROW(model), FIRN_CHOICE, {FIRN_MODEL_SNOW}, .max = FIRN_CHOSEN_COUNT - 1, .unit = "", .help =
      "What the material does when it is deformed: snow packs, hardens and breaks; elastic springs "
      "back from any deformation; granular is grains that slide on each other, such as sand; liquid "
      "flows, such as water, honey or mud; porous is snow that crushes, slides and breaks in pieces",
-     .choices = &(FIRN_EVERY_MODEL(CHOICE))[1], .added = true},
+     .choices = &(FIRN_CHOSEN_MODELS(CHOICE))[1], .added = true},
     {ROW(density), FIRN_FLOAT, {400.0}, 1.0, 5000.0, "kg/m^3",
      "Mass per volume before anything happens. Fresh powder has 50 to 150, settled snow 200 to "
      "400, wet snow 500, solid ice 917"},

@@ -3,7 +3,8 @@
 /// The header of a model called NAME defines, all inlined into the kernels:
 ///
 ///     enum { firn_NAME_packs, firn_NAME_keeps_f,             as in its row
-///            firn_NAME_wears }                               whether it moves the stiffness
+///            firn_NAME_wears,                                whether it moves the stiffness
+///            firn_NAME_weighs }                              whether it reads the packing
 ///     typedef struct firn_NAME_group                         what stress and speed follow from
 ///     firn_NAME_load(matter) -> group                        from the slots as they are
 ///     firn_NAME_update(matter, gradient, dt) -> group        moves the slots by a substep
@@ -41,6 +42,7 @@ typedef struct firn_matter {
     firn_fm3 f; // the slots of F, the identity at the start
     firn_fx jp; // the slot of J_P, 1 at the start; with models that pack, what the source says
     firn_fx stiffness; // factor of the source's variation; with models that wear, of strength
+    firn_fx packing;   // density of what is around over the own initial one; models that weigh
     float cell_size;   // m
     firn_lane_materials materials;
 } firn_matter;

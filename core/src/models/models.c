@@ -13,6 +13,14 @@ const firn_model *firn_model_at(int index)
     return rows[index];
 }
 
+int firn_model_index(const firn_model *model)
+{
+    for (int i = 0; i < FIRN_MODEL_COUNT; i++)
+        if (rows[i] == model)
+            return i;
+    return -1;
+}
+
 void firn_materials_put(firn_materials *materials, int index, const firn_material_def *def)
 {
     float columns[FIRN_MATERIAL_COLUMNS] = {0.0f};

@@ -13,9 +13,11 @@
 
 enum {
     FIRN_MODEL_COUNT = 0 FIRN_EVERY_MODEL(FIRN_COUNT_MODEL),
+    FIRN_CHOSEN_COUNT = 0 FIRN_CHOSEN_MODELS(FIRN_COUNT_MODEL),
     FIRN_MATERIAL_LIMIT = 256,
     FIRN_MATERIAL_COLUMNS = 9,
     FIRN_NO_COLUMN = -1,
+    FIRN_LOOSE_JP = 8,       // J_P of loose snow before anybody has looked at its density
     FIRN_CACHE_CHANNELS = 8, // of the Hessian product, floats of each particle
 };
 
@@ -27,23 +29,32 @@ typedef struct firn_model {
     bool keeps_f;      // the slots of F are a deformation gradient: V = V0 det(F) J_P, else V0 J_P
     bool is_implicit;  // has a Hessian product
     bool needs_affine; // reads the velocity gradient in the explicit step: no FLIP
-    int bond_column;   // what the bonds between chunks have less of; FIRN_NO_COLUMN: no bonds
+    const struct firn_model *loose; // what it is before it has packed; NULL: no such thing
+    int bond_column; // what the bonds between chunks have less of; FIRN_NO_COLUMN: no bonds
     /// Fills the columns of a material with what the lanes read.
     void (*prepare)(const firn_material_def *def, float columns[FIRN_MATERIAL_COLUMNS]);
     /// Refuses what ranges of single parameters cannot; NULL: all is well.
     firn_result (*check)(const firn_material_def *def, firn_error *error);
 } firn_model;
 
+/// Those that other rows name.
+extern const firn_model firn_model_snow, firn_model_porous;
+extern const firn_model firn_model_loose, firn_model_loose_porous;
+
 /// Row number index; it exists.
 const firn_model *firn_model_at(int index);
+
+/// The number of a row; -1: it is not in the list.
+int firn_model_index(const firn_model *model);
 
 /// Materials as columns, indexed by a particle's material.
 typedef struct firn_materials {
     int count;
-    bool mixed;                                               // they are of more than one model
-    bool is_explicit;                                         // one of them has no implicit step
-    uint8_t model[FIRN_MATERIAL_LIMIT];                       // index of the row
-    float density[FIRN_MATERIAL_LIMIT];                       // kg/m^3
+    bool mixed;                         // they are of more than one model
+    bool is_explicit;                   // one of them has no implicit step
+    float full_density;                 // kg/m^3, of loose snow at rest; 0: none of them is loose
+    uint8_t model[FIRN_MATERIAL_LIMIT]; // index of the row
+    float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
     float column[FIRN_MATERIAL_COLUMNS][FIRN_MATERIAL_LIMIT]; // what the model says
 } firn_materials;
 

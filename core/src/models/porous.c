@@ -23,6 +23,7 @@ const firn_model firn_model_porous = {
     .packs = firn_porous_packs,
     .keeps_f = firn_porous_keeps_f,
     .is_implicit = true,
+    .loose = &firn_model_loose_porous,
     .bond_column = FIRN_POROUS_APEX,
     .prepare = prepare,
 };

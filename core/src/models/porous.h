@@ -19,6 +19,7 @@
 enum {
     firn_porous_packs = true,
     firn_porous_keeps_f = true,
+    firn_porous_weighs = false,
     firn_porous_wears = true,
 };
 
@@ -198,7 +199,23 @@ FIRN_INLINE firn_fm3 firn_porous_move(firn_fm3 f, firn_fs3 e, firn_ix small,
                                  : firn_fm3_select(moderate, moved, firn_porous_move_svd(f, to));
 }
 
-/// Lanes that do not yield keep all their bits.
+/// Moves the slots to where snow holds. Lanes that do not yield keep all their bits.
+FIRN_INLINE void firn_porous_apply(firn_matter *matter, firn_porous_group *group, firn_ix small,
+                                   const firn_porous_return *to)
+{
+    group->yields = to->yields;
+    if (firn_ix_any(to->yields)) {
+        firn_fm3 moved = firn_porous_move(matter->f, group->strain, small, to);
+        firn_fx mean = (1.0f / 3.0f) * (to->kept - to->share * to->trace);
+        firn_fs3 strain = firn_fs3_add_scalar(firn_fs3_scale(to->share, group->strain), mean);
+        matter->f = firn_fm3_select(to->yields, moved, matter->f);
+        group->strain = firn_fs3_select(to->yields, strain, group->strain);
+    }
+    matter->jp = to->jp;
+    matter->stiffness = to->strength;
+    group->open = matter->jp > 1.0f;
+}
+
 FIRN_INLINE firn_porous_group firn_porous_update(firn_matter *matter, firn_fm3 gradient, float dt)
 {
     firn_fm3 step = firn_fm3_scale(firn_fx_set(dt), gradient);
@@ -207,17 +224,7 @@ FIRN_INLINE firn_porous_group firn_porous_update(firn_matter *matter, firn_fm3 g
     firn_porous_group group = {.strain = firn_porous_strain(&matter->f, &small),
                                .moduli = firn_porous_moduli(matter)};
     firn_porous_return to = firn_porous_project(matter, group.strain);
-    group.yields = to.yields;
-    if (firn_ix_any(to.yields)) {
-        firn_fm3 moved = firn_porous_move(matter->f, group.strain, small, &to);
-        firn_fx mean = (1.0f / 3.0f) * (to.kept - to.share * to.trace);
-        firn_fs3 strain = firn_fs3_add_scalar(firn_fs3_scale(to.share, group.strain), mean);
-        matter->f = firn_fm3_select(to.yields, moved, matter->f);
-        group.strain = firn_fs3_select(to.yields, strain, group.strain);
-    }
-    matter->jp = to.jp;
-    matter->stiffness = to.strength;
-    group.open = matter->jp > 1.0f;
+    firn_porous_apply(matter, &group, small, &to);
     return group;
 }
 

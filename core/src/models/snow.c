@@ -25,6 +25,7 @@ const firn_model firn_model_snow = {
     .packs = firn_snow_packs,
     .keeps_f = firn_snow_keeps_f,
     .is_implicit = true,
+    .loose = &firn_model_loose,
     .bond_column = FIRN_SNOW_STRETCH,
     .prepare = prepare,
     .check = check,

@@ -9,6 +9,7 @@
 enum {
     firn_snow_packs = true,
     firn_snow_keeps_f = true,
+    firn_snow_weighs = false,
     firn_snow_wears = false,
 };
 

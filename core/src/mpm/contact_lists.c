@@ -133,7 +133,12 @@ static firn_result find_lists(firn_sim *sim, firn_contact_lists *lists, const li
 
 firn_result firn_contact_find_nodes(firn_sim *sim, firn_error *error)
 {
-    const lists_kind kind = {sim->grid.node_block_count, NODE_REACH * sim->grid.cell_size,
+    // Air turns aside, snow sticks and loose snow packs where a node is near a collider, too.
+    float cells = NODE_REACH + (firn_forces_have_drag(&sim->forces)  ? 1.0f
+                                : sim->colliders.sticks              ? 0.6f
+                                : sim->materials.full_density > 0.0f ? 0.5f
+                                                                     : 0.0f);
+    const lists_kind kind = {sim->grid.node_block_count, cells * sim->grid.cell_size,
                              count_at_nodes, node_block_middle};
     FIRN_TRY(find_lists(sim, &sim->contact.nodes, &kind, error));
     size_t entries = sim->contact.nodes.entry_count;

@@ -99,31 +99,18 @@ static void accelerate_block(const firn_sim *sim, size_t b, uint32_t rows, float
                            split ? old + row * FIRN_ROW_FLOATS : NULL, kick, dt);
 }
 
-// What acts beside gravity, on the nodes that carry snow.
-static void apply_forces(const firn_sim *sim, size_t b, uint32_t rows)
-{
-    firn_coord coord = ((const firn_coord *)sim->grid.node_coord.data)[b];
-    float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
-    firn_force_points points = {.count = 0};
-    int number[FIRN_FORCE_NODES];
-    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
-        const float *v = velocity + 4 * n;
-        if ((rows >> n / 4 & 1) == 0 || !(v[3] > 0.0f))
-            continue;
-        int i = points.count++;
-        number[i] = n;
-        points.position[i] = firn_grid_node_position(&sim->grid, coord, n);
-        points.velocity[i] = firn_vec(v[0], v[1], v[2]);
-        points.mass[i] = v[3];
-    }
-    firn_forces_apply(&sim->forces, sim->def.gravity, sim->grid.cell_size, &points);
-    for (int i = 0; i < points.count; i++)
-        memcpy(velocity + 4 * number[i], &points.velocity[i], sizeof(firn_vec3));
-}
-
 static uint64_t held_nodes(const firn_sim *sim, size_t b)
 {
     return sim->rest.asleep_count > 0 ? ((const uint64_t *)sim->rest.held.data)[b] : 0;
+}
+
+// The mass (kg) of a cell full of the lightest snow: where that covers a surface, it all sticks.
+static float full_cell(const firn_sim *sim)
+{
+    float lightest = sim->materials.density[0], h = sim->grid.cell_size;
+    for (int i = 1; i < sim->materials.count; i++)
+        lightest = sim->materials.density[i] < lightest ? sim->materials.density[i] : lightest;
+    return lightest * h * h * h;
 }
 
 // What a node's colliders take is added to taken, for nodes that sleeping snow holds to held.
@@ -138,12 +125,18 @@ static void collide_nodes(const firn_sim *sim, size_t b, uint32_t rows, const fi
              known = near->still ? *open : 0;
     uint64_t held = held_nodes(sim, b);
     float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
+    float full = sim->colliders.sticks ? full_cell(sim) : 0.0f;
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         float *v = velocity + 4 * n;
         if ((rows >> n / 4 & 1) == 0 || (known >> n & 1) != 0 || !(v[3] > 0.0f))
             continue;
         firn_mass_point point = {firn_grid_node_position(grid, coord, n),
                                  firn_vec(v[0], v[1], v[2]), v[3]};
+        if (full > 0.0f) {
+            point.cell_size = grid->cell_size;
+            point.fill = v[3] / full;
+            point.dt = sim->forces.dt;
+        }
         firn_node_contact contact =
             firn_colliders_touch_node(&sim->colliders, near, &point, taken[held >> n & 1]);
         known |= (uint64_t)contact.outside << n;
@@ -175,6 +168,28 @@ static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
         taken[1] = (firn_impulse *)sim->contact.held.data +
                    (taken[0] - (firn_impulse *)sim->contact.nodes.taken.data);
     collide_nodes(sim, b, rows, &near, taken);
+}
+
+// Loose snow reads its density off the mass of nodes, and what is inside of a collider counts as
+// full, method.md (50). From here on nobody reads the bare mass.
+static void fill_solids(const firn_sim *sim, size_t b, uint32_t rows)
+{
+    const firn_grid *grid = &sim->grid;
+    firn_impulse *unused;
+    firn_near near = firn_contact_list(&sim->contact.nodes, b, &unused);
+    if (near.count == 0 || !(sim->materials.full_density > 0.0f))
+        return;
+    float h = grid->cell_size, full = sim->materials.full_density * h * h * h;
+    firn_coord coord = ((const firn_coord *)grid->node_coord.data)[b];
+    float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        if ((rows >> n / 4 & 1) == 0 || !(velocity[4 * n + 3] > 0.0f))
+            continue;
+        float far =
+            firn_colliders_gap(&sim->colliders, &near, firn_grid_node_position(grid, coord, n));
+        float share = 0.5f - far / h;
+        velocity[4 * n + 3] += full * (share < 0.0f ? 0.0f : share > 1.0f ? 1.0f : share);
+    }
 }
 
 // Nodes that sleeping snow holds stand still.
@@ -252,6 +267,7 @@ static void prefetch_rows(const firn_sim *sim, size_t b)
 
 firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error)
 {
+    FIRN_TRY(firn_air_reserve(sim, error));
     return firn_array_claim(&sim->budget, &sim->node_limits, sim->grid.node_block_count,
                             sizeof(firn_node_limits), error);
 }
@@ -261,6 +277,7 @@ firn_node_limits firn_grid_update(firn_sim *sim, float dt)
     firn_node_limits *limits = sim->node_limits.data;
     float notable = notable_mass(sim);
     size_t count = sim->grid.node_block_count;
+    firn_air_prepare(sim);
 #pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
         limits[b] = (firn_node_limits){.finite = true};
@@ -272,10 +289,12 @@ firn_node_limits firn_grid_update(firn_sim *sim, float dt)
             continue;
         accelerate_block(sim, b, rows, dt);
         if (sim->forces.acting_count > 0)
-            apply_forces(sim, b, rows);
+            firn_air_apply(sim, b, rows);
         collide_block(sim, b, rows);
         hold_block(sim, b);
         limits[b] = measure_block(sim, b, rows, notable);
+        if (!firn_sim_is_implicit(sim))
+            fill_solids(sim, b, rows);
     }
     return all_limits(sim);
 }
@@ -291,6 +310,7 @@ firn_node_limits firn_grid_collide(firn_sim *sim)
         collide_block(sim, b, rows);
         hold_block(sim, b);
         limits[b] = measure_block(sim, b, rows, notable);
+        fill_solids(sim, b, rows);
     }
     return all_limits(sim);
 }

@@ -130,10 +130,23 @@ static void to_grid(const firn_pass *pass, const firn_segment *segment, firn_out
     }
 }
 
+// The density around over the initial one, of models that want to know; around is the mass of a
+// cell there, kg.
+FIRN_INLINE firn_fx packing_of(const firn_pass *pass, const firn_state *s, firn_fx around)
+{
+    float h = pass->grid->cell_size;
+    firn_bulk bulk = bulk_load(pass, s->first, s->n);
+    firn_fx full = firn_fx_max(firn_fx_set(1e-30f), bulk.mass) * (h * h * h);
+    return firn_fx_ratio(around * bulk.volume, full);
+}
+
 // The slots of the model, method.md (12) and (13).
-FIRN_INLINE firn_inside update_matter(const firn_pass *pass, const firn_state *s, firn_fm3 gradient)
+FIRN_INLINE firn_inside update_matter(const firn_pass *pass, const firn_state *s, firn_fm3 gradient,
+                                      firn_fx around)
 {
     firn_matter matter = matter_load(pass, s->first, s->n);
+    if (MODEL(weighs))
+        matter.packing = packing_of(pass, s, around);
     model_group group = MODEL(update)(&matter, gradient, pass->dt);
     if (MODEL(moves_f)(&matter))
         matrix_store(pass, FIRN_F, s->first, s->n, matter.f);
@@ -161,9 +174,30 @@ FIRN_INLINE void move_group(const firn_pass *pass, firn_state *s)
     vector_store(pass, FIRN_U, s->first, s->n, s->u);
 }
 
+// The mass that nodes have at the particles of a group, as values have; the stencils are changed.
+FIRN_INLINE firn_fx gather_mass(const float *tile, firn_stencils *st, int n, int order)
+{
+    _Alignas(64) firn_lines lines;
+    _Alignas(64) float mass[FIRN_LANES];
+    make_products(st, order);
+    gather_values(tile, st, n, order, &lines);
+    for (int l = 0; l < FIRN_LANES; l++) {
+        mass[l] = 0.0f;
+        for (int k = 0; k < order; k++)
+            mass[l] += st->w[2][k][l] * lines.node[0][l][4 * k + 3];
+    }
+    return firn_fx_load(mass);
+}
+
+// What comes from the grid to a group, beside its velocity.
+typedef struct firn_arrival {
+    firn_fm3 gradient;
+    firn_fx around; // kg, see gather_mass; of models that want to know
+} firn_arrival;
+
 // Velocity of a group and its gradient.
-FIRN_INLINE firn_fm3 group_from_grid(const firn_pass *pass, firn_state *s, firn_scheme scheme,
-                                     int order, const firn_tiles *in, firn_affine affine)
+FIRN_INLINE firn_arrival group_from_grid(const firn_pass *pass, firn_state *s, firn_scheme scheme,
+                                         int order, const firn_tiles *in, firn_affine affine)
 {
     const firn_slopes slopes =
         scheme == FIRN_SCHEME_FLIP ? FIRN_SLOPES_GRADIENTS : FIRN_SLOPES_MOMENTS;
@@ -184,14 +218,17 @@ FIRN_INLINE firn_fm3 group_from_grid(const firn_pass *pass, firn_state *s, firn_
         else
             vector_store(pass, FIRN_FROM, s->first, s->n, s->u);
     }
-    return sample.gradient;
+    firn_arrival arrival = {sample.gradient, firn_fx_set(0.0f)};
+    if (MODEL(weighs))
+        arrival.around = gather_mass(in->velocity, &st, s->n, order);
+    return arrival;
 }
 
 FIRN_INLINE void group_to_particles(const firn_pass *pass, firn_state *s, firn_scheme scheme,
                                     int order, const firn_inbound *in, firn_inside *inside)
 {
-    firn_fm3 gradient = group_from_grid(pass, s, scheme, order, &in->tiles, in->affine);
-    *inside = update_matter(pass, s, gradient);
+    firn_arrival from = group_from_grid(pass, s, scheme, order, &in->tiles, in->affine);
+    *inside = update_matter(pass, s, from.gradient, from.around);
     vector_store(pass, FIRN_V, s->first, s->n, s->v);
     state_measure(pass, s, &inside->group);
 }

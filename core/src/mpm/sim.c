@@ -22,11 +22,18 @@ const char *firn_stage_name(int stage)
 // Row `to` becomes the matter of row `from` that breaks earlier.
 static void put_bond(firn_materials *m, int to, const firn_bond *bond)
 {
+    const firn_model *model = firn_model_at(m->model[bond->of]);
     m->model[to] = m->model[bond->of];
     m->density[to] = m->density[bond->of];
     for (int c = 0; c < FIRN_MATERIAL_COLUMNS; c++)
         m->column[c][to] = m->column[c][bond->of];
-    m->column[firn_model_at(m->model[to])->bond_column][to] *= bond->share;
+    if (!bond->loose) {
+        m->column[model->bond_column][to] *= bond->share;
+        return;
+    }
+    m->model[to] = (uint8_t)firn_model_index(model->loose);
+    m->mixed = true;
+    m->full_density = m->density[to];
 }
 
 // Whether the solver, as it is set, can do what the model needs.
@@ -179,6 +186,7 @@ void firn_sim_destroy(firn_sim *sim)
     firn_owners_free(&sim->owners);
     firn_colliders_free(&sim->colliders);
     firn_forces_free(&sim->forces);
+    firn_air_free(&sim->air, &sim->budget);
     firn_contact_free(&sim->contact, &sim->budget);
     firn_seeds_free(&sim->emission.seeds);
     firn_array *arrays[] = {
@@ -264,10 +272,47 @@ static void append_columns(const firn_sim *sim)
                 append_column(sim, row, k);
 }
 
+// Finds a material that is made from another, or adds it.
+static firn_result find_made(firn_sim *sim, firn_bond bond, uint8_t *found, firn_error *error)
+{
+    int index = 0;
+    while (index < sim->materials.count &&
+           (sim->bonds[index].share != bond.share || sim->bonds[index].of != bond.of ||
+            sim->bonds[index].loose != bond.loose))
+        index++;
+    if (index == sim->materials.count) {
+        FIRN_TRY(check_material_count(sim, error));
+        sim->bonds[index] = bond;
+        put_bond(&sim->materials, index, &bond);
+        sim->materials.count++;
+    }
+    *found = (uint8_t)index;
+    return FIRN_OK;
+}
+
+// Finds what the particles of a source begin with.
+static firn_result find_loose(firn_sim *sim, firn_source *source, firn_error *error)
+{
+    source->loose = source->material;
+    if (!source->def.loose)
+        return FIRN_OK;
+    const firn_model *model = firn_model_at(sim->materials.model[source->material]);
+    if (model->loose == NULL || firn_model_index(model->loose) < 0)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "source.loose asks for loose snow, but its material is of the model %s, "
+                         "which does not pack; switch it off or use snow or porous",
+                         model->name);
+    if (source->def.chunk_size > 0.0f)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "source.loose and source.chunk_size ask for loose snow and for chunks at "
+                         "once; switch loose off or set chunk_size to 0");
+    return find_made(sim, (firn_bond){1.0f, source->material, true}, &source->loose, error);
+}
+
 // Finds the material between the chunks of a source, or adds it.
 static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *error)
 {
-    const firn_bond bond = {source->def.chunk_bond, source->material};
+    const firn_bond bond = {source->def.chunk_bond, source->material, false};
     source->bond = source->material;
     if (source->def.chunk_size == 0.0f)
         return FIRN_OK;
@@ -277,18 +322,7 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
                          "source.chunk_size asks for chunks, but its material is of the model %s, "
                          "which does not break; set it to 0 or use snow",
                          model->name);
-    int index = 0;
-    while (index < sim->materials.count &&
-           (sim->bonds[index].share != bond.share || sim->bonds[index].of != bond.of))
-        index++;
-    if (index == sim->materials.count) {
-        FIRN_TRY(check_material_count(sim, error));
-        sim->bonds[index] = bond;
-        put_bond(&sim->materials, index, &bond);
-        sim->materials.count++;
-    }
-    source->bond = (uint8_t)index;
-    return FIRN_OK;
+    return find_made(sim, bond, &source->bond, error);
 }
 
 // Finds what a source emits, and memory for it as particles.
@@ -327,9 +361,11 @@ static void append_seeds(firn_sim *sim, const firn_source *source)
               (uint64_t *)sim->emission.new_keys.data + waiting + i);
         if (!packs)
             firn_channel_of(particles, FIRN_JP)[p] = 1.0f;
+        if (source->loose != source->material)
+            firn_channel_of(particles, FIRN_JP)[p] = FIRN_LOOSE_JP;
         ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
         ((uint8_t *)particles->material.data)[p] =
-            ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->material;
+            ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->loose;
         missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
     }
     sim->volumes_missing |= missing;
@@ -380,6 +416,8 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
     const int material_count = sim->materials.count;
     if (result == FIRN_OK)
         result = find_bond(sim, &source, error);
+    if (result == FIRN_OK)
+        result = find_loose(sim, &source, error);
     result = firn_sim_emit(sim, &source, result, error);
     if (result != FIRN_OK) {
         sim->materials.count = material_count;

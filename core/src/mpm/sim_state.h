@@ -8,6 +8,7 @@
 ///     clearance   clearance.c      what is known of the distance to colliders
 ///     contact     contact_*.c      what touches colliders, and what they are given
 ///     rest        sleep.c          who sleeps
+///     air         air.c            what shields snow from the air
 ///     solve       implicit.h       what the implicit step keeps
 ///     snapshot    snapshot.h       what a retry or a host goes back to
 ///     the state as a whole         state.h
@@ -50,10 +51,12 @@ typedef struct firn_node_limits {
     bool finite;
 } firn_node_limits;
 
-/// What holds chunks together is a material that differs from theirs in one number.
+/// A material made from another one. What holds chunks together differs from their material in one
+/// number; the loose twin is of another model until it has packed, slow.c.
 typedef struct firn_bond {
     float share; // factor on the bond_column of its model; 0: the material is not of this kind
-    uint8_t of;  // index of the material of the chunks
+    uint8_t of;  // index of the material that it is made from
+    bool loose;  // the twin; share is 1
 } firn_bond;
 
 /// Where the affine velocities C are. The cycle has no use for those that it finds, and keeps what
@@ -127,6 +130,13 @@ typedef struct firn_rest {
     bool disturbed;            // something else is different now: all snow wakes
 } firn_rest;
 
+/// What the air finds on the grid, air.c.
+typedef struct firn_air {
+    firn_array lee;  // 64 floats of each node block: the largest mass (kg) within two cells
+    firn_array open; // uint8 of each node block: air drags at one of its nodes
+    bool acting;     // in the substep
+} firn_air;
+
 /// Where new particles come from.
 typedef struct firn_emission {
     firn_array sources; // firn_source
@@ -149,7 +159,7 @@ struct firn_sim {
     firn_grid grid;
     firn_sequence sequence; // of its blocks
     firn_materials materials;
-    firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are the bonds of another
+    firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are made from another
     firn_colliders colliders;
     firn_forces forces; // beside gravity
 
@@ -159,6 +169,7 @@ struct firn_sim {
     firn_clearance clearance;
     firn_touching contact;
     firn_rest rest;
+    firn_air air;
     firn_solver solve;
     firn_measures measures;
     firn_affine *affine;    // behind a pointer: readers, too, may find what was put off
@@ -250,6 +261,14 @@ void firn_contact_commit(firn_sim *sim, double dt, bool measured);
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
 /// The grid pass of the collisions alone, over velocities that a solve has changed.
 firn_node_limits firn_grid_collide(firn_sim *sim);
+/// Forces on nodes, and what shields snow from the air. Prepared once masses are on the grid.
+firn_result firn_air_reserve(firn_sim *sim, firn_error *error);
+void firn_air_free(firn_air *air, firn_budget *budget);
+void firn_air_prepare(firn_sim *sim);
+void firn_air_apply(const firn_sim *sim, size_t b, uint32_t rows);
+/// Whether air that is never the same reaches a block.
+bool firn_air_stirs(const firn_sim *sim, const firn_block *block);
+
 firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error);
 
 /// reaction.c: what colliders take in the course of the solve. Begins with H times the velocities
@@ -276,6 +295,10 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
 /// come of the source so far. Collective unless the source has emitted all.
 firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
                           firn_error *error);
+
+/// slow.c: what happens before a sort, when particles may change their model: loose snow that is
+/// dense enough joins the snow that it is made of.
+void firn_slow_stage(firn_sim *sim);
 
 /// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);

@@ -214,7 +214,8 @@ static float rest_after(const firn_sim *sim, size_t b, float dt, bool moving)
     const firn_block_limits *limits = sim->measures.limits.data;
     float slow = sim->def.sleep_speed;
     if (!(limits[b].speed2 < slow * slow) || (moving && is_near_collider_that_moves(sim, block)) ||
-        (sim->forces.acting_count > 0 && is_in_force_that_changed(sim, block)))
+        (sim->forces.acting_count > 0 &&
+         (is_in_force_that_changed(sim, block) || firn_air_stirs(sim, block))))
         return 0.0f;
     float rest = block->rest + dt;
     return rest < sim->def.sleep_time ? rest : sim->def.sleep_time;

@@ -79,6 +79,8 @@ static firn_result arrange(firn_schedule *s, firn_error *error)
     firn_sim *sim = s->sim;
     bool sorting = firn_order_is_due(&sim->order, &sim->foresight);
     if (sorting)
+        firn_slow_stage(sim);
+    if (sorting)
         FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
                                            : firn_sim_sort(sim, error));
     firn_result result = firn_sim_reserve(sim, error);

@@ -54,6 +54,7 @@ static float touch_cluster(const firn_pass *pass, firn_vec3 corner, const firn_c
         v[axis] = firn_channel_of(pass->particles, FIRN_V + axis);
     }
     const float *mass = firn_channel_of(pass->particles, FIRN_MASS);
+    const float *volume = firn_channel_of(pass->particles, FIRN_VOLUME);
     float h = pass->grid->cell_size, clearance = INFINITY;
     for (size_t p = cluster->begin; p < cluster->end; p++) {
         firn_mass_point point = {
@@ -61,6 +62,11 @@ static float touch_cluster(const firn_pass *pass, firn_vec3 corner, const firn_c
             firn_vec(v[0][p], v[1][p], v[2][p]),
             mass[p],
         };
+        if (pass->colliders->sticks) {
+            point.cell_size = h;
+            point.fill = volume[p] / (h * h * h);
+            point.dt = pass->dt;
+        }
         firn_particle_contact contact =
             firn_colliders_touch_particle(pass->colliders, near, &point, pass->dt, taken);
         v[0][p] = contact.velocity.x;

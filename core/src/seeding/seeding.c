@@ -28,6 +28,7 @@ typedef struct emission {
     firn_seeds *seeds;
     firn_seed_region region;
     double spacing;     // m
+    double share;       // m^3, of snow in a particle
     double velocity[3]; // m/s, of the lattice as seen from the region
     double shift[3];    // m, of the lattice at time zero
     double travel[3];   // m, of the region when the particles are born
@@ -52,6 +53,14 @@ static double lattice_spacing(float cell_size, float particles_per_cell)
     if (whole * whole * whole == (double)particles_per_cell)
         root = whole;
     return (double)cell_size / root;
+}
+
+// Flakes that fall with their velocity stand farther apart than what becomes of them.
+static double source_spacing(const firn_source_def *def, float cell_size)
+{
+    double spacing = lattice_spacing(cell_size, def->particles_per_cell);
+    double speed = (double)firn_length(def->velocity), rate = (double)def->snowfall;
+    return rate > 0.0 && speed > rate ? spacing * cbrt(speed / rate) : spacing;
 }
 
 static uint64_t stream_seed(const firn_source_def *def, int stream)
@@ -322,7 +331,7 @@ static void emit_wanted(const emission *e, const batch *todo, int b)
         int64_t index[3];
         point_of(&box, i, index);
         lattice_point(e, index, s.origin);
-        s.volume = e->spacing * e->spacing * e->spacing;
+        s.volume = e->share;
         s.mass = (double)e->seeding->density * s.volume;
         if (is_filling(e))
             add_layers(e, &s);
@@ -552,12 +561,14 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
     const firn_source_def *def = &source->def;
     const firn_vec3 flow = flow_of(def);
     const double moving = time - source->moved;
+    const double body = lattice_spacing(seeding->cell_size, def->particles_per_cell);
     emission e = {
         .source = source,
         .def = def,
         .seeding = seeding,
         .seeds = seeds,
-        .spacing = lattice_spacing(seeding->cell_size, def->particles_per_cell),
+        .spacing = source_spacing(def, seeding->cell_size),
+        .share = body * body * body,
         .velocity = {(double)flow.x, (double)flow.y, (double)flow.z},
         .shift = {source->shift[0], source->shift[1], source->shift[2]},
         .travel = {(double)def->travel.x + (double)def->region_velocity.x * moving,
@@ -609,8 +620,7 @@ void firn_source_change(firn_source *source, const firn_source_def *def, double 
     const firn_vec3 change = firn_sub(flow_of(def), flow_of(&source->def));
     bool streams = source->started && source->emitted < source->def.end;
     if (streams && firn_dot(change, change) > 0.0f)
-        turn(source, def->velocity, def->region_velocity,
-             lattice_spacing(cell_size, source->def.particles_per_cell));
+        turn(source, def->velocity, def->region_velocity, source_spacing(&source->def, cell_size));
     source->def.velocity = def->velocity;
     source->def.region_velocity = def->region_velocity;
     source->def.travel = def->travel;

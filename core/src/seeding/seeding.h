@@ -42,6 +42,7 @@ typedef struct firn_source {
     uint32_t generation;
     uint8_t material; // index of def.material
     uint8_t bond;     // index of the material between its chunks
+    uint8_t loose;    // index of the material that its particles begin with
     bool alive;
     bool started;    // the first filling is done
     double begun;    // s, simulated time of the first filling: def.start, or later if added later

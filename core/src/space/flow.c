@@ -1,6 +1,7 @@
 #include "flow.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct cell {
@@ -28,6 +29,16 @@ static bool summarize_leaf(const firn_vec3 *values, firn_vec3 *mean, float *fast
     return true;
 }
 
+static void widen_box(firn_flow *flow, firn_coord origin, bool first)
+{
+    const float last = FIRN_LEAF_EDGE - 1;
+    firn_vec3 low = {(float)origin.x, (float)origin.y, (float)origin.z};
+    firn_vec3 high = firn_add(low, firn_vec(last, last, last));
+    firn_vec3 *a = &flow->lower, *b = &flow->upper;
+    *a = first ? low : firn_vec(fminf(a->x, low.x), fminf(a->y, low.y), fminf(a->z, low.z));
+    *b = first ? high : firn_vec(fmaxf(b->x, high.x), fmaxf(b->y, high.y), fmaxf(b->z, high.z));
+}
+
 static firn_result insert_leaves(firn_budget *budget, firn_flow *flow, firn_error *error)
 {
     const firn_velocity_grid *grid = &flow->grid;
@@ -37,6 +48,7 @@ static firn_result insert_leaves(firn_budget *budget, firn_flow *flow, firn_erro
     for (size_t i = 0; i < grid->leaf_count; i++) {
         firn_coord origin = grid->leaf_origin[i];
         cells[i] = (cell){.place = firn_cell_of(origin, 0)};
+        widen_box(flow, origin, i == 0);
         if (!summarize_leaf(grid->values + FIRN_LEAF_VOXELS * i, &cells[i].velocity,
                             &flow->max_speed))
             return firn_fail(error, FIRN_ERR_ARGUMENT,
@@ -172,12 +184,10 @@ static firn_vec3 voxel_velocity(const firn_flow *flow, const firn_leaf_entry *at
     return ((const cell *)flow->cells.data)[at->item].velocity;
 }
 
-firn_vec3 firn_flow_sample(const firn_flow *flow, firn_vec3 point)
+// At a place in voxels.
+static firn_vec3 sample_at(const firn_flow *flow, firn_vec3 p)
 {
     firn_vec3 velocity = {0.0f, 0.0f, 0.0f};
-    if (flow->index.count == 0)
-        return velocity;
-    firn_vec3 p = firn_transform_point_inverse(flow->grid.map, point);
     if (!firn_leaf_index_holds(&flow->index, p))
         return velocity;
     firn_coord base = firn_floor_coord(p);
@@ -197,4 +207,26 @@ firn_vec3 firn_flow_sample(const firn_flow *flow, firn_vec3 point)
         velocity = firn_add_scaled(velocity, weight, voxel_velocity(flow, at, voxel));
     }
     return velocity;
+}
+
+firn_vec3 firn_flow_sample(const firn_flow *flow, firn_vec3 point)
+{
+    if (flow->index.count == 0)
+        return firn_vec(0.0f, 0.0f, 0.0f);
+    return sample_at(flow, firn_transform_point_inverse(flow->grid.map, point));
+}
+
+static float held_between(float x, float low, float high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+firn_vec3 firn_flow_sample_held(const firn_flow *flow, firn_vec3 point)
+{
+    if (flow->index.count == 0)
+        return firn_vec(0.0f, 0.0f, 0.0f);
+    firn_vec3 p = firn_transform_point_inverse(flow->grid.map, point);
+    firn_vec3 a = flow->lower, b = flow->upper;
+    return sample_at(flow, firn_vec(held_between(p.x, a.x, b.x), held_between(p.y, a.y, b.y),
+                                    held_between(p.z, a.z, b.z)));
 }

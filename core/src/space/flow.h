@@ -12,8 +12,9 @@ typedef struct firn_flow {
     firn_leaf_index index;
     firn_array cells; // mean velocities: of the leaves first, then of the cells around them
     size_t cell_count;
-    float max_speed;  // m/s, of all values
-    bool zero_counts; // a voxel that is exactly zero is known to be so
+    firn_vec3 lower, upper; // voxels, the first and the last of all leaves
+    float max_speed;        // m/s, of all values
+    bool zero_counts;       // a voxel that is exactly zero is known to be so
 } firn_flow;
 
 /// Checks the grid and builds its index; grid may be NULL, which is rest. On failure flow is empty.
@@ -29,5 +30,8 @@ void firn_flow_free(firn_budget *budget, firn_flow *flow);
 /// Velocity (m/s) at a point (m): trilinear between voxels. A voxel of a leaf that is exactly zero
 /// counts as unknown and has the mean of those of its leaf that are not, unless zero_counts.
 firn_vec3 firn_flow_sample(const firn_flow *flow, firn_vec3 point);
+
+/// The same, but what lies outside of the box around all leaves has the velocity at its border.
+firn_vec3 firn_flow_sample_held(const firn_flow *flow, firn_vec3 point);
 
 #endif

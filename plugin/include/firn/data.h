@@ -8,6 +8,7 @@
 #include "firn/channel.h"
 #include "firn/collider.h"
 #include "firn/field.h"
+#include "firn/force.h"
 #include "firn/level_set.h"
 #include "firn/material.h"
 #include "firn/points.h"
@@ -27,6 +28,7 @@ typedef enum firn_kind {
     FIRN_KIND_COLLIDER,
     FIRN_KIND_PARTICLES,
     FIRN_KIND_VOLUME,
+    FIRN_KIND_FORCE,
     FIRN_KIND_COUNT
 } firn_kind;
 
@@ -39,6 +41,7 @@ typedef struct firn_source_data {
     const firn_channel *channels; // that the particles must have beside those they need
     size_t channel_count;
     const firn_material_def *material; // NULL: the default material
+    float fall_speed; // m/s, of flakes in still air; 0: there is no air
 } firn_source_data;
 
 /// Something solid during the interval that ends with the frame that was cooked. The times of its
@@ -60,6 +63,11 @@ static inline firn_collider_def firn_collider_at_end(const firn_collider_data *d
         def.pose = data->keys[data->key_count - 1].pose;
     return def;
 }
+
+/// What acts from afar in the interval that ends with the frame that was cooked.
+typedef struct firn_force_data {
+    firn_force_def def;
+} firn_force_data;
 
 /// Particles with Houdini's names: P v id pscale mass Jp and more.
 typedef struct firn_particle_data {
@@ -90,6 +98,7 @@ typedef struct firn_data {
     const firn_volume_data *volume;
     size_t stat_count;
     const firn_stat *stats;
+    const firn_force_data *force;
 } firn_data;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-#include "exr.h"
+#include "firn/exr.h"
 
 #include "half.h"
 

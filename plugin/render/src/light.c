@@ -1,7 +1,7 @@
 #include "light.h"
 
 #include "camera.h"
-#include "exr.h"
+#include "firn/exr.h"
 #include "phase.h"
 
 #include <string.h>

@@ -155,6 +155,12 @@ FIRN_API firn_result firn_vdb_read_shape(firn_vdb_reader *reader, const char *pa
                                          const firn_vdb_stamp *stamp, const firn_vdb_shape_def *def,
                                          firn_vdb_shape **shape, firn_error *error);
 
+/// Reads velocities alone, such as those of air, from a file that need not have a surface; grid NULL:
+/// by the rules of velocity_grid. The shape has an empty level set. A file without is an error.
+FIRN_API firn_result firn_vdb_read_velocity(firn_vdb_reader *reader, const char *path,
+                                            const firn_vdb_stamp *stamp, const char *grid,
+                                            firn_vdb_shape **shape, firn_error *error);
+
 /// Views of a shape; valid until it is destroyed. The velocity is NULL when there is none.
 FIRN_API const firn_level_set *firn_vdb_shape_level_set(const firn_vdb_shape *shape);
 FIRN_API const firn_velocity_grid *firn_vdb_shape_velocity(const firn_vdb_shape *shape);

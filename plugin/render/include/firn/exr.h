@@ -1,8 +1,12 @@
 /// EXR files: radiance in and out.
-#ifndef FIRN_RENDER_EXR_H
-#define FIRN_RENDER_EXR_H
+#ifndef FIRN_EXR_H
+#define FIRN_EXR_H
 
 #include "firn/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct firn_exr_channel {
     const char *name;
@@ -27,10 +31,15 @@ typedef struct firn_exr_picture {
 } firn_exr_picture;
 
 /// Writes scan lines, ZIP compressed; the file appears whole or not at all.
-firn_result firn_exr_write(const char *path, const firn_exr_picture *picture, firn_error *error);
+FIRN_API firn_result firn_exr_write(const char *path, const firn_exr_picture *picture,
+                                    firn_error *error);
 
 /// Reads R, G and B of a file with scan lines; *rgb is released with firn_free.
-firn_result firn_exr_read(const char *path, int *width, int *height, float **rgb,
-                          firn_error *error);
+FIRN_API firn_result firn_exr_read(const char *path, int *width, int *height, float **rgb,
+                                   firn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
