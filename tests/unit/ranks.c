@@ -180,6 +180,41 @@ static void emitted_and_lost_snow_has_the_bits_of_one_rank(void **state)
     }
 }
 
+// Loose snow in gusts beside packed snow: what each node knows of the snow around it.
+static firn_result fill_storm(firn_sim *sim, firn_error *error)
+{
+    firn_collider_def floor = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
+    floor.adhesion = 100.0f;
+    FIRN_TRY(firn_sim_add_collider(sim, &floor, NULL, error));
+    firn_source_def heap =
+        firn_source_def_box(firn_vec(0.0f, 0.06f, 0.0f), firn_vec(0.2f, 0.06f, 0.08f));
+    thin_out(&heap);
+    FIRN_TRY(firn_sim_add_source(sim, &heap, NULL, error));
+    firn_source_def flakes =
+        firn_source_def_box(firn_vec(0.05f, 0.25f, 0.0f), firn_vec(0.2f, 0.1f, 0.1f));
+    flakes.loose = true;
+    flakes.particles_per_cell = 1.0f;
+    flakes.velocity = firn_vec(0.0f, -2.0f, 0.0f);
+    FIRN_TRY(firn_sim_add_source(sim, &flakes, NULL, error));
+    firn_force_def wind = firn_force_def_drag(firn_vec(8.0f, 0.0f, 1.0f), 1.0f);
+    wind.gust = 2.0f;
+    wind.gust_size = 0.1f;
+    return firn_sim_add_force(sim, &wind, NULL, error);
+}
+
+static void storms_have_the_bits_of_one_rank(void **state)
+{
+    (void)state;
+    for (int combination = 0; combination < 8; combination += 4) {
+        const shot_def storm = {.name = "storm",
+                                .def = scene_combination(combination),
+                                .fill = fill_storm,
+                                .calls = 2,
+                                .seconds = 0.012};
+        expect_bits_of_one_on_all(&storm);
+    }
+}
+
 static void retries_are_made_together(void **state)
 {
     (void)state;
@@ -207,6 +242,7 @@ int main(void)
         cmocka_unit_test(rank_may_own_nothing),
         cmocka_unit_test(sleeping_snow_has_the_bits_of_one_rank),
         cmocka_unit_test(emitted_and_lost_snow_has_the_bits_of_one_rank),
+        cmocka_unit_test(storms_have_the_bits_of_one_rank),
         cmocka_unit_test(retries_are_made_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
