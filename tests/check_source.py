@@ -63,7 +63,9 @@ MAY_ALSO_INCLUDE = {
     "core/include/firn/sim.h": {"channel", "material", "collider", "exchange", "source", "field",
                                 "force"},
     "core/include/firn/firn.h": {"*"},
-    "plugin/include/firn/data.h": {"channel", "collider", "field", "material", "points", "source"},
+    "core/include/firn/solid_set.h": {"collider"},
+    "plugin/include/firn/data.h": {"channel", "collider", "field", "force", "material", "points",
+                                   "source"},
 }
 MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
 # The rooms of core/src, and those whose headers each may include. What a second solver needs does

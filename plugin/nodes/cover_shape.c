@@ -142,7 +142,8 @@ static void look_down(field *f, int i, int k)
             float high = y, low = next;
             for (int n = 0; n < 20; n++) {
                 float middle = 0.5f * (high + low);
-                bool out = firn_solid_set_distance(f->solids, place_of(f, i, k, middle)).value > 0.0f;
+                bool out =
+                    firn_solid_set_distance(f->solids, place_of(f, i, k, middle)).value > 0.0f;
                 high = out ? middle : high;
                 low = out ? low : middle;
             }

@@ -2,6 +2,7 @@
 
 #include "channel_columns.h"
 #include "contact_stats.h"
+#include "force_links.h"
 #include "point_file.h"
 
 #include "firn/sim.h"
@@ -172,10 +173,12 @@ static firn_result add_sources(const firn_cook *cook, firn_error *error)
     return FIRN_OK;
 }
 
-// The air that flakes fall through is still. One source speaks for all.
+// The air that flakes fall through is still, unless a wind is linked. One source speaks for all.
 static firn_result add_air(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
+    if (firn_cook_input_count(cook, "forces") > 0)
+        return FIRN_OK;
     for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
         const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
         if (!(source->fall_speed > 0.0f))
@@ -202,21 +205,6 @@ static firn_result add_colliders(const firn_cook *cook, firn_error *error)
         FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
     }
     return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
-}
-
-static firn_result add_forces(const firn_cook *cook, firn_error *error)
-{
-    state *own = cook->state;
-    size_t count = firn_cook_input_count(cook, "forces");
-    own->forces = firn_alloc_zero((count + 1) * sizeof *own->forces);
-    if (own->forces == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the forces");
-    for (size_t i = 0; i < count; i++) {
-        const firn_force_data *data = firn_cook_input(cook, "forces", i)->force;
-        firn_result added = firn_sim_add_force(own->sim, &data->def, &own->forces[i], error);
-        FIRN_TRY(firn_cook_blame(cook, "forces", i, added));
-    }
-    return FIRN_OK;
 }
 
 // Simulated time is zero at the first frame.
@@ -276,12 +264,7 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
         const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
         FIRN_TRY(firn_sim_change_collider(own->sim, own->colliders[i], &data->def, error));
     }
-    for (size_t i = 0; i < firn_cook_input_count(cook, "forces"); i++) {
-        const firn_force_data *data = firn_cook_input(cook, "forces", i)->force;
-        firn_result changed = firn_sim_change_force(own->sim, own->forces[i], &data->def, error);
-        FIRN_TRY(firn_cook_blame(cook, "forces", i, changed));
-    }
-    return FIRN_OK;
+    return firn_force_links_change(cook, own->sim, own->forces, error);
 }
 
 static firn_result build(const firn_cook *cook, firn_error *error)
@@ -293,7 +276,7 @@ static firn_result build(const firn_cook *cook, firn_error *error)
     FIRN_TRY(add_sources(cook, error));
     FIRN_TRY(add_air(cook, error));
     FIRN_TRY(add_colliders(cook, error));
-    FIRN_TRY(add_forces(cook, error));
+    FIRN_TRY(firn_force_links_add(cook, own->sim, &own->forces, error));
     own->frame = cook->frame;
     if (cook->restore == NULL)
         return FIRN_OK;

@@ -54,7 +54,7 @@ struct request {
     std::string path;                // as the caller names it
     std::string location;            // where it is, whatever the current folder
     std::string grid, velocity_grid; // empty: by the rules
-    int32_t region = 0; // firn_vdb_region or REGION_NONE
+    int32_t region = 0;              // firn_vdb_region or REGION_NONE
     bool velocity = false;
     float threshold = 0.0f, half_width = 0.0f;
 };

@@ -12,7 +12,7 @@ typedef struct firn_solid_set firn_solid_set;
 
 /// Colliders as their defs say, without motion; level sets must outlive the solids.
 FIRN_API firn_result firn_solid_set_create(const firn_collider_def *defs, size_t count,
-                                        firn_solid_set **solids, firn_error *error);
+                                           firn_solid_set **solids, firn_error *error);
 FIRN_API void firn_solid_set_destroy(firn_solid_set *solids);
 
 typedef struct firn_solid_distance {
@@ -22,7 +22,8 @@ typedef struct firn_solid_distance {
 } firn_solid_distance;
 
 /// May be asked from any number of threads.
-FIRN_API firn_solid_distance firn_solid_set_distance(const firn_solid_set *solids, firn_vec3 position);
+FIRN_API firn_solid_distance firn_solid_set_distance(const firn_solid_set *solids,
+                                                     firn_vec3 position);
 
 #ifdef __cplusplus
 }

@@ -15,8 +15,9 @@ void firn_hash_offsets(uint64_t hash, double offsets[3]);
 double firn_noise(const double point[3], uint64_t seed);
 
 /// A swirl: the curl of three such noises, so that nothing gathers or thins out anywhere; eddies of
-/// about unit size. Root mean square of its length 1, mean 0, first derivatives continuous. drift is
-/// added to the place of each of the three noises along its own axis: the eddies change as it grows.
+/// about unit size. Root mean square of its length 1, mean 0, first derivatives continuous. drift
+/// is added to the place of each of the three noises along its own axis: the eddies change as it
+/// grows.
 void firn_noise_swirl(const double point[3], double drift, uint64_t seed, double swirl[3]);
 
 /// Space in pieces: one point is scattered in every unit cube, and all that is nearest to it is its

@@ -7,8 +7,8 @@ struct firn_solid_set {
     firn_colliders colliders;
 };
 
-firn_result firn_solid_set_create(const firn_collider_def *defs, size_t count, firn_solid_set **solids,
-                               firn_error *error)
+firn_result firn_solid_set_create(const firn_collider_def *defs, size_t count,
+                                  firn_solid_set **solids, firn_error *error)
 {
     *solids = NULL;
     firn_solid_set *made = firn_alloc_zero(sizeof *made);

@@ -155,8 +155,9 @@ FIRN_API firn_result firn_vdb_read_shape(firn_vdb_reader *reader, const char *pa
                                          const firn_vdb_stamp *stamp, const firn_vdb_shape_def *def,
                                          firn_vdb_shape **shape, firn_error *error);
 
-/// Reads velocities alone, such as those of air, from a file that need not have a surface; grid NULL:
-/// by the rules of velocity_grid. The shape has an empty level set. A file without is an error.
+/// Reads velocities alone, such as those of air, from a file that need not have a surface; grid
+/// NULL: by the rules of velocity_grid. The shape has an empty level set. A file without is an
+/// error.
 FIRN_API firn_result firn_vdb_read_velocity(firn_vdb_reader *reader, const char *path,
                                             const firn_vdb_stamp *stamp, const char *grid,
                                             firn_vdb_shape **shape, firn_error *error);
