@@ -39,7 +39,7 @@ typedef struct firn_source_data {
     const firn_channel *channels; // that the particles must have beside those they need
     size_t channel_count;
     const firn_material_def *material; // NULL: the default material
-    float fall_speed; // m/s, of flakes in still air; 0: there is no air
+    float fall_speed;                  // m/s, of flakes in still air; 0: there is no air
 } firn_source_data;
 
 /// Something solid during the interval that ends with the frame that was cooked. The times of its
