@@ -58,8 +58,8 @@ static const firn_param source_params[] = {
      "of the stiffness; of porous snow, of its cohesion: strong lumps survive where weak snow "
      "between them breaks. 1.4 for a snowball", .added = true},
     {ROW(snowfall), FIRN_FLOAT, {0}, 0, 100, "m/s",
-     "Depth of snow that comes down in a second where it falls with its velocity: particles are that "
-     "far apart, each as large as in a body of snow; 0: a body of snow", .added = true},
+     "Depth of snow that comes down in a second where it falls with its velocity: particles are "
+     "that far apart, each as large as in a body of snow; 0: a body of snow", .added = true},
     {ROW(loose), FIRN_BOOL, {0}, 0, 1, "",
      "The snow begins as loose flakes: no hold on each other, and as soft as their distance says, "
      "until they have packed to nine tenths of the density of their material and become snow like "
