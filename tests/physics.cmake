@@ -1,4 +1,8 @@
 # How snow behaves: small scenes with closed-form answers or clear expectations.
-foreach(scene granular models rest waves contact damping packing impact moving press forces sleeping)
+foreach(scene models rest waves contact damping packing impact moving forces)
     firn_test(scene_${scene} SOURCES scenes/${scene}.c LIBRARIES firn_core)
+endforeach()
+# The longest; of what they look at, the laws of models, packing and test_sleep run always.
+foreach(scene granular press sleeping)
+    firn_test(scene_${scene} SOURCES scenes/${scene}.c LIBRARIES firn_core LABELS slow)
 endforeach()
