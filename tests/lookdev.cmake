@@ -8,5 +8,6 @@ if(TARGET firn AND NOT FIRN_SANITIZE)
     add_test(NAME cycles_agrees
         COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/scripts/render_compare.py
             $<TARGET_FILE:firn> ${PROJECT_BINARY_DIR}/tests/cycles)
-    set_tests_properties(cycles_agrees PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600 PROCESSORS 2)
+    set_tests_properties(cycles_agrees PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 600
+        PROCESSORS 2)
 endif()

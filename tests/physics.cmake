@@ -1,6 +1,9 @@
 # How snow behaves: small scenes with closed-form answers or clear expectations.
-foreach(scene granular models rest waves contact damping packing impact moving press forces wind adhesion
-        sleeping)
+foreach(scene models rest waves contact damping packing impact moving forces wind adhesion)
     firn_test(scene_${scene} SOURCES scenes/${scene}.c LIBRARIES firn_core)
 endforeach()
 firn_test(scene_loose SOURCES scenes/loose.c LIBRARIES firn_core TIMEOUT 600)
+# The longest; of what they look at, the laws of models, packing and test_sleep run always.
+foreach(scene granular press sleeping)
+    firn_test(scene_${scene} SOURCES scenes/${scene}.c LIBRARIES firn_core LABELS slow)
+endforeach()

@@ -132,19 +132,6 @@ def roof():
     mesh.write("roof.obj")
 
 
-def branch():
-    """A bough that tapers from the trunk at the origin toward +X, with twigs to both sides."""
-    mesh = Mesh()
-    mesh.prism([(0.0, -0.05), (1.1, -0.02), (1.1, 0.02), (0.0, 0.05)], 0.04, -0.04)
-    for i in range(6):
-        x = 0.2 + 0.15 * i
-        length = 0.34 - 0.035 * i
-        for side in (-1, 1):
-            near, far = sorted((0.03 * side, side * length))
-            mesh.box(x, x + 0.07, -0.02, 0.02, near, far)
-    mesh.write("branch.obj")
-
-
 wedge()
 plow_blade()
 slope()
@@ -153,4 +140,3 @@ castle()
 cylinders()
 ice_axe()
 roof()
-branch()
