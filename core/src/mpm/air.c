@@ -21,6 +21,15 @@ firn_result firn_air_reserve(firn_sim *sim, firn_error *error)
     return firn_array_claim(&sim->budget, &sim->air.open, count, sizeof(uint8_t), error);
 }
 
+firn_result firn_air_check(const firn_sim *sim, const firn_force_def *def, firn_error *error)
+{
+    if (!firn_owners_shared(&sim->owners) || def->kind != FIRN_FORCE_DRAG || !(def->shelter > 0.0f))
+        return FIRN_OK;
+    return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                     "force.shelter: a rank does not know the snow behind its border that shields "
+                     "its own; set it to 0, or simulate on one rank");
+}
+
 void firn_air_free(firn_air *air, firn_budget *budget)
 {
     firn_array_free(budget, &air->lee);
