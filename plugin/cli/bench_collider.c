@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AROUND = 100, ALONG = 101, POINTS = AROUND * ALONG, TRIANGLES = 2 * AROUND * (ALONG - 1) };
-enum { FRAMES = 9, CORNERS = 3 * TRIANGLES };
+enum { FRAMES = 9 };
 #define HEIGHT 1.7f // m, of the character
 #define WIDTH 0.2f  // m, its radius
 #define FPS 24.0
@@ -25,13 +24,24 @@ static const char scene[] =
     "\"solver\": {\"type\": \"solver\", \"params\": {\"cell_size\": 0.04}, "
     "\"inputs\": {\"sources\": [\"bed\"], \"colliders\": [\"ground\", \"actor\"]}}}}";
 
+// How fine a character is, and its level set.
+typedef struct actor {
+    int around, along; // points of a ring, rings
+    double voxel_size; // m
+} actor;
+
+static const actor actors[] = {{100, 101, 0.02}, {400, 251, 0.01}};
+
+static size_t point_count(const actor *a) { return (size_t)(a->around * a->along); }
+static int triangle_count(const actor *a) { return 2 * a->around * (a->along - 1); }
+
 // A body of one piece that bends, turns and sinks into the snow.
-static void pose(int frame, firn_vec3 *points)
+static void pose(const actor *a, int frame, firn_vec3 *points)
 {
     float phase = 0.1f * (float)(frame - 1);
-    for (int i = 0; i < POINTS; i++) {
-        float t = (float)(i / AROUND) / (float)(ALONG - 1),
-              angle = 6.2831853f * (float)(i % AROUND) / AROUND;
+    for (int i = 0; i < a->around * a->along; i++) {
+        float t = (float)(i / a->around) / (float)(a->along - 1),
+              angle = 6.2831853f * (float)(i % a->around) / (float)a->around;
         float width = WIDTH * sqrtf(sinf(3.1415927f * t) + 1e-4f) * (1.0f + 0.3f * sinf(9.0f * t));
         float bend = 0.15f * sinf(phase + 3.0f * t);
         points[i] =
@@ -41,23 +51,25 @@ static void pose(int frame, firn_vec3 *points)
 }
 
 // Clockwise seen from outside, as Alembic has it.
-static void connect(int32_t *corners)
+static void connect(const actor *of, int32_t *corners)
 {
-    for (int quad = 0; quad < TRIANGLES / 2; quad++) {
-        int row = quad / AROUND * AROUND, a = quad % AROUND, b = (a + 1) % AROUND;
-        const int32_t made[6] = {row + a, row + b,          row + AROUND + b,
-                                 row + a, row + AROUND + b, row + AROUND + a};
+    int around = of->around;
+    for (int quad = 0; quad < triangle_count(of) / 2; quad++) {
+        int row = quad / around * around, a = quad % around, b = (a + 1) % around;
+        const int32_t made[6] = {row + a, row + b,          row + around + b,
+                                 row + a, row + around + b, row + around + a};
         memcpy(&corners[6 * quad], made, sizeof made);
     }
 }
 
-static firn_result write_actor(const char *path, firn_error *error)
+static firn_result write_actor(const actor *a, const char *path, firn_error *error)
 {
-    firn_vec3 *points = firn_bench_take(POINTS * sizeof *points);
-    int32_t *corners = firn_bench_take(CORNERS * sizeof *corners);
-    int32_t *sizes = firn_bench_take(TRIANGLES * sizeof *sizes);
-    connect(corners);
-    for (int i = 0; i < TRIANGLES; i++)
+    size_t triangles = (size_t)triangle_count(a);
+    firn_vec3 *points = firn_bench_take(point_count(a) * sizeof *points);
+    int32_t *corners = firn_bench_take(3 * triangles * sizeof *corners);
+    int32_t *sizes = firn_bench_take(triangles * sizeof *sizes);
+    connect(a, corners);
+    for (size_t i = 0; i < triangles; i++)
         sizes[i] = 3;
     firn_abc_writer_def def = firn_abc_writer_def_default();
     firn_abc_writer *writer = NULL;
@@ -69,10 +81,10 @@ static firn_result write_actor(const char *path, firn_error *error)
     FIRN_TRY(firn_abc_writer_add_mesh(writer, FIRN_ABC_ROOT, "actor", &mesh, &node, error));
     FIRN_TRY(firn_abc_writer_begin(writer, &done, error));
     for (int frame = 1; frame <= FRAMES; frame++) {
-        pose(frame, points);
-        const firn_abc_mesh_data data = {.point_count = POINTS,
-                                         .face_count = TRIANGLES,
-                                         .corner_count = CORNERS,
+        pose(a, frame, points);
+        const firn_abc_mesh_data data = {.point_count = point_count(a),
+                                         .face_count = triangles,
+                                         .corner_count = 3 * triangles,
                                          .positions = points,
                                          .face_counts = sizes,
                                          .face_indices = corners};
@@ -94,15 +106,17 @@ static double stat_of(const firn_data *data, const char *name)
 }
 
 // The frames after the first two, for which a level set is needed and can be made ahead.
-static void time_frames(const char *folder, const char *node, int threads, bool ahead)
+static void time_frames(const actor *a, const char *folder, const char *node, int threads,
+                        bool ahead)
 {
     firn_error error;
     firn_graph *graph = NULL;
     firn_bench_check(
         firn_graph_load_memory(scene, sizeof scene - 1, "bench", folder, &graph, &error), &error);
-    const double count[3] = {threads}, on[3] = {ahead};
+    const double count[3] = {threads}, on[3] = {ahead}, voxel[3] = {a->voxel_size};
     firn_bench_check(firn_graph_set(graph, "solver", "thread_count", count, &error), &error);
     firn_bench_check(firn_graph_set(graph, "actor", "mesh_look_ahead", on, &error), &error);
+    firn_bench_check(firn_graph_set(graph, "actor", "mesh_voxel_size", voxel, &error), &error);
     const firn_data *data = NULL;
     double start = 0.0, solver = 0.0;
     for (int frame = 1; frame <= FRAMES; frame++) {
@@ -113,8 +127,8 @@ static void time_frames(const char *folder, const char *node, int threads, bool 
             solver += stat_of(data, "seconds");
     }
     double frames = FRAMES - 2, wall = firn_seconds() - start;
-    printf("%s,%d,%.0f,%d,%d,%.3f,%.3f\n", node, TRIANGLES, stat_of(data, "particles"), threads,
-           ahead, wall / frames, solver / frames);
+    printf("%s,%d,%.0f,%d,%d,%.3f,%.3f\n", node, triangle_count(a), stat_of(data, "particles"),
+           threads, ahead, wall / frames, solver / frames);
     firn_graph_destroy(graph);
 }
 
@@ -123,11 +137,13 @@ void firn_bench_collider(const char *folder)
     char path[FIRN_PATH_SIZE];
     firn_error error;
     snprintf(path, sizeof path, "%s/firn_bench.abc", folder);
-    firn_bench_check(write_actor(path, &error), &error);
     printf("node,triangles,particles,threads,look_ahead,seconds_per_frame,of_which_solver\n");
-    time_frames(folder, "actor", 0, false);
-    for (int threads = 1; threads >= 0; threads--)
-        for (int ahead = 0; ahead < 2; ahead++)
-            time_frames(folder, "solver", threads, ahead);
+    for (size_t i = 0; i < FIRN_COUNT(actors); i++) {
+        firn_bench_check(write_actor(&actors[i], path, &error), &error);
+        time_frames(&actors[i], folder, "actor", 0, false);
+        for (int threads = 1; threads >= 0; threads--)
+            for (int ahead = 0; ahead < 2; ahead++)
+                time_frames(&actors[i], folder, "solver", threads, ahead);
+    }
     remove(path);
 }

@@ -70,7 +70,7 @@ static const firn_param params[] = {
      "Faster is a mistake in the file: stored velocities beyond it are refused, motion beyond it "
      "is a jump that pushes nothing", .visible_when = FROM_FILE},
     {"sequence_missing", INPUT(sequence.missing), FIRN_CHOICE, {FIRN_VDB_MISSING_ERROR}, 0, 2, "",
-     "What to do about numbered files that are missing or cut short", "error|hold|interpolate",
+     "What to do about numbered files that are missing or damaged", "error|hold|interpolate",
      .visible_when = FROM_FILE},
     {"mesh_look_ahead", INPUT(look_ahead), FIRN_BOOL, {1}, 0, 1, "",
      "Make the level set of a deforming mesh while the frame before is still simulated; takes the "

@@ -317,6 +317,23 @@ typedef struct stretch {
     bool moves;
 } stretch;
 
+// A file that a frame goes without is named, also where that is allowed.
+static void say_of_gaps(firn_moving_surface *s, const firn_cook *cook)
+{
+    size_t count = 0;
+    const firn_vdb_gap *gaps = firn_vdb_sequence_gaps(s->sequence, &count);
+    if (count <= s->gaps_told)
+        return;
+    s->gaps_told = count;
+    for (size_t i = 0; i < count && i < 5; i++)
+        firn_cook_log(cook, FIRN_LEVEL_WARNING,
+                      "%.600s; frame %d of '%.200s' goes without it, as sequence_missing says",
+                      gaps[i].message, gaps[i].frame, s->input.file);
+    if (count > 5)
+        firn_cook_log(cook, FIRN_LEVEL_WARNING, "%zu files of '%.200s' cannot be used", count,
+                      s->input.file);
+}
+
 static firn_result find_stretch(const firn_moving_surface *s, const firn_cook *cook, stretch *part,
                                 firn_error *error)
 {
@@ -339,6 +356,7 @@ static firn_result sequence_interval(firn_moving_surface *s, const firn_cook *co
 {
     stretch part;
     FIRN_TRY(find_stretch(s, cook, &part, error));
+    say_of_gaps(s, cook);
     firn_vdb_shape *from = part.files[0].shape, *to = part.files[1].shape;
     double seconds = (part.ends[1] - part.ends[0]) / cook->fps;
     float stored = 1.0f;

@@ -38,6 +38,7 @@ typedef struct firn_moving_surface {
     int ahead_frame;
     firn_vdb_sequence *sequence; // of a deforming level set
     firn_clip clip;              // of the same
+    size_t gaps_told;            // files of the same that cannot be used, as last logged
     firn_placed_surface placed[2];
     bool said[FIRN_NOTE_COUNT]; // of notes that have been logged
     bool measured;              // the size has been looked at

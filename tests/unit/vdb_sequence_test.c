@@ -235,7 +235,6 @@ static void a_frame_damaged_inside_is_an_error_when_it_is_reached(void **state)
     firn_error error;
     f->stamps[5].checksum ^= 1;
     firn_vdb_sequence_def def = make_def(f);
-    def.missing = FIRN_VDB_MISSING_HOLD;
     firn_vdb_sequence *sequence = NULL;
     assert_ok(firn_vdb_sequence_open(&def, &sequence, &error));
     firn_vdb_key keys[2];
@@ -243,9 +242,64 @@ static void a_frame_damaged_inside_is_an_error_when_it_is_reached(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(firn_vdb_sequence_interval(sequence, 4, 5, keys, &error), FIRN_ERR_FORMAT);
         assert_non_null(strstr(error.message, "walk.0005.vdb"));
+        assert_non_null(strstr(error.message, "it is frame 5"));
+        assert_non_null(strstr(error.message, "hold or interpolate"));
     }
     f->stamps[5].checksum ^= 1;
     assert_ok(firn_vdb_sequence_interval(sequence, 4, 5, keys, &error));
+    firn_vdb_sequence_close(sequence);
+}
+
+// A file damaged inside gives the very intervals of one that is missing, from wherever it is asked.
+static void a_frame_damaged_inside_is_like_a_missing_one(void **state)
+{
+    fixture *f = *state;
+    firn_error error;
+    const int damaged[] = {FIRST, 6, 7, LAST};
+    for (int i = 0; i < 4; i++)
+        f->stamps[damaged[i]].checksum ^= 1;
+    for (int missing = FIRN_VDB_MISSING_HOLD; missing <= FIRN_VDB_MISSING_INTERPOLATE; missing++) {
+        bool holds = missing == FIRN_VDB_MISSING_HOLD;
+        for (int start = FIRST; start < LAST; start++) {
+            firn_vdb_sequence_def def = make_def(f);
+            def.missing = missing;
+            firn_vdb_sequence *sequence = NULL;
+            assert_ok(firn_vdb_sequence_open(&def, &sequence, &error));
+            for (int frame = start; frame < LAST; frame++) {
+                bool gap = frame >= 5 && frame < 8, ends = frame == FIRST || frame == LAST - 1;
+                int before = gap ? 5 : frame == FIRST ? FIRST + 1 : frame;
+                int after = gap ? (holds && frame < 7 ? 5 : 8) : ends ? before : frame + 1;
+                bool spans = gap && !holds;
+                firn_vdb_key keys[2];
+                assert_ok(firn_vdb_sequence_interval(sequence, frame, frame + 1, keys, &error));
+                assert_int_equal((int)keys[0].level_set->map.translation.x, before);
+                assert_int_equal((int)keys[1].level_set->map.translation.x, after);
+                assert_true(keys[0].frame == (spans ? 5 : frame));
+                assert_true(keys[1].frame == (spans ? 8 : frame + 1));
+            }
+            size_t count;
+            const firn_vdb_gap *gaps = firn_vdb_sequence_gaps(sequence, &count);
+            assert_int_equal(gaps[count - 1].frame, LAST);
+            assert_int_equal(gaps[count - 1].reason, FIRN_ERR_FORMAT);
+            assert_int_equal(count, start == FIRST ? 4 : start <= 6 ? 3 : start == 7 ? 3 : 1);
+            firn_vdb_sequence_close(sequence);
+        }
+    }
+}
+
+static void where_every_frame_is_damaged_there_is_nothing_to_hold(void **state)
+{
+    fixture *f = *state;
+    firn_error error;
+    for (int frame = FIRST; frame <= LAST; frame++)
+        f->stamps[frame].checksum ^= 1;
+    firn_vdb_sequence_def def = make_def(f);
+    def.missing = FIRN_VDB_MISSING_HOLD;
+    firn_vdb_sequence *sequence = NULL;
+    assert_ok(firn_vdb_sequence_open(&def, &sequence, &error));
+    firn_vdb_key keys[2];
+    assert_int_equal(firn_vdb_sequence_interval(sequence, 4, 5, keys, &error), FIRN_ERR_FORMAT);
+    assert_non_null(strstr(error.message, "no other can be used"));
     firn_vdb_sequence_close(sequence);
 }
 
@@ -279,6 +333,8 @@ int main(void)
         TEST(held_gaps_stand_still),
         TEST(interpolated_gaps_span_from_file_to_file),
         TEST(a_frame_damaged_inside_is_an_error_when_it_is_reached),
+        TEST(a_frame_damaged_inside_is_like_a_missing_one),
+        TEST(where_every_frame_is_damaged_there_is_nothing_to_hold),
         TEST(impossible_sequences_are_refused),
     };
     return cmocka_run_group_tests_name("vdb_sequence", tests, NULL, NULL);

@@ -78,9 +78,12 @@ struct firn_vdb_sequence {
 
     std::string path_of(int frame) const;
     void scan();
+    void link_gaps();
     outcome read(int frame);
     void read_ahead();
-    std::shared_ptr<firn_vdb_shape> wait_for(int frame);
+    outcome wait_for(int frame);
+    void give_up(int frame, const firn_error &error);
+    void take(const int frames[2], int files[2], firn_vdb_key keys[2]);
     void want(int first, int second);
     int at_or_before(int frame) const;
     int at_or_after(int frame) const;
@@ -142,8 +145,7 @@ void firn_vdb_sequence::scan()
         else
             gaps.push_back({frame, error});
     }
-    for (const gap &g : gaps)
-        gap_view.push_back({g.frame, g.error.code, g.error.message});
+    link_gaps();
     bool fatal = def.missing == FIRN_VDB_MISSING_ERROR || present.empty();
     if (fatal && !gaps.empty())
         fail(gaps[0].error.code,
@@ -151,6 +153,13 @@ void firn_vdb_sequence::scan()
              "the sequence hold or interpolate; the first: %s",
              gaps.size(), def.last - def.first + 1, def.pattern, list_frames(gaps).c_str(),
              gaps[0].error.message);
+}
+
+void firn_vdb_sequence::link_gaps()
+{
+    gap_view.clear();
+    for (const gap &g : gaps)
+        gap_view.push_back({g.frame, g.error.code, g.error.message});
 }
 
 // ---- the thread
@@ -219,14 +228,29 @@ void firn_vdb_sequence::want(int first, int second)
     changed.notify_all();
 }
 
-std::shared_ptr<firn_vdb_shape> firn_vdb_sequence::wait_for(int frame)
+outcome firn_vdb_sequence::wait_for(int frame)
 {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait(lock, [&] { return results.find(frame) != results.end(); });
-    const outcome &result = results[frame];
-    if (result.shape == nullptr)
-        throw failure{result.error};
-    return result.shape;
+    return results[frame];
+}
+
+/// Turns a file that could not be read into a gap, or throws where that is not allowed.
+void firn_vdb_sequence::give_up(int frame, const firn_error &error)
+{
+    bool damaged = error.code == FIRN_ERR_FORMAT || error.code == FIRN_ERR_NOT_FOUND;
+    if (!damaged)
+        throw failure{error};
+    bool fatal = def.missing == FIRN_VDB_MISSING_ERROR;
+    if (fatal || present.size() < 2)
+        fail(error.code, "%.600s; it is frame %d of '%.200s': make it again%s", error.message,
+             frame, def.pattern,
+             fatal ? ", or have the sequence hold or interpolate" : ", since no other can be used");
+    auto place = std::lower_bound(gaps.begin(), gaps.end(), frame,
+                                  [](const gap &g, int number) { return g.frame < number; });
+    gaps.insert(place, {frame, error});
+    link_gaps();
+    present.erase(std::lower_bound(present.begin(), present.end(), frame));
 }
 
 int firn_vdb_sequence::at_or_before(int frame) const
@@ -250,6 +274,31 @@ void firn_vdb_sequence::resolve(int frame, int side, int &file, double &key) con
     key = between ? file : frame;
 }
 
+/// The files and keys around an interval, in held. A file that turns out to be damaged inside is
+/// left out as if it had been missing from the start.
+void firn_vdb_sequence::take(const int frames[2], int files[2], firn_vdb_key keys[2])
+{
+    for (;;) {
+        for (int side = 0; side < 2; side++)
+            resolve(frames[side], frames[0] <= frames[1] ? side : 1 - side, files[side],
+                    keys[side].frame);
+        want(files[0], files[1]);
+        // The views of the call before stay valid until both new ones are here.
+        outcome results_of[2];
+        int bad = -1;
+        for (int side = 0; side < 2 && bad < 0; side++) {
+            results_of[side] = wait_for(files[side]);
+            bad = results_of[side].shape == nullptr ? side : -1;
+        }
+        if (bad < 0) {
+            for (int side = 0; side < 2; side++)
+                held[side] = results_of[side].shape;
+            return;
+        }
+        give_up(files[bad], results_of[bad].error);
+    }
+}
+
 firn_result firn_vdb_sequence_open(const firn_vdb_sequence_def *def, firn_vdb_sequence **sequence,
                                    firn_error *error)
 {
@@ -270,18 +319,11 @@ firn_result firn_vdb_sequence_interval(firn_vdb_sequence *sequence, int from, in
                                        firn_vdb_key keys[2], firn_error *error)
 {
     return guarded(error, [&] {
-        int files[2], frames[2] = {from, to};
-        for (int side = 0; side < 2; side++)
-            sequence->resolve(frames[side], from <= to ? side : 1 - side, files[side],
-                              keys[side].frame);
-        sequence->want(files[0], files[1]);
-        // The views of the call before stay valid until both new ones are here.
-        std::shared_ptr<firn_vdb_shape> shapes[2];
-        for (int side = 0; side < 2; side++)
-            shapes[side] = sequence->wait_for(files[side]);
+        const int frames[2] = {from, to};
+        int files[2];
+        sequence->take(frames, files, keys);
         for (int side = 0; side < 2; side++) {
-            sequence->held[side] = shapes[side];
-            firn_vdb_shape *shape = shapes[side].get();
+            firn_vdb_shape *shape = sequence->held[side].get();
             bool moving = files[0] != files[1] && keys[side].frame == files[side];
             keys[side].level_set = firn_vdb_shape_level_set(shape);
             keys[side].velocity = moving ? firn_vdb_shape_velocity(shape) : nullptr;

@@ -41,7 +41,7 @@ static const firn_param sequence_params[] = {
     {ROW(last), FIRN_INT, {1}, -1e9, 1e9, "", "Last frame that has a file", .label = "Last frame"},
     {ROW(offset), FIRN_INT, {0}, -1e9, 1e9, "", "Added to the frame to get the number of its file"},
     {ROW(missing), FIRN_CHOICE, {FIRN_VDB_MISSING_ERROR}, 0.0, 2.0, "",
-     "What to do about files that are missing or cut short", .choices = "error|hold|interpolate"},
+     "What to do about files that are missing or damaged", .choices = "error|hold|interpolate"},
     {ROW(look_ahead), FIRN_INT, {1}, 0.0, 16.0, "",
      "Files to read while the solver still works on the frames before them"},
 };

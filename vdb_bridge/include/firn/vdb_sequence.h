@@ -19,9 +19,10 @@ extern "C" {
 
 typedef struct firn_vdb_sequence firn_vdb_sequence;
 
-/// What to do about a file that is missing or cut short.
+/// What to do about a file that is missing, cut short or, which shows when it is read, damaged
+/// inside.
 typedef enum firn_vdb_missing {
-    FIRN_VDB_MISSING_ERROR,       // opening the sequence fails and names all of them
+    FIRN_VDB_MISSING_ERROR,       // opening the sequence, or reaching the file, fails and names it
     FIRN_VDB_MISSING_HOLD,        // the surface before stands still
     FIRN_VDB_MISSING_INTERPOLATE, // the surface moves from the file before to the file after
 } firn_vdb_missing;
@@ -52,7 +53,7 @@ static inline firn_vdb_sequence_def firn_vdb_sequence_def_default(void)
     return def;
 }
 
-/// A frame whose file is missing or cut short.
+/// A frame whose file is missing, cut short or damaged inside.
 typedef struct firn_vdb_gap {
     int frame;
     firn_result reason; // FIRN_ERR_NOT_FOUND, FIRN_ERR_FORMAT, ...
@@ -64,7 +65,8 @@ FIRN_API firn_result firn_vdb_sequence_open(const firn_vdb_sequence_def *def,
                                             firn_vdb_sequence **sequence, firn_error *error);
 FIRN_API void firn_vdb_sequence_close(firn_vdb_sequence *sequence);
 
-/// All gaps, in order of frames; valid until the sequence is closed. With FIRN_VDB_MISSING_ERROR
+/// All gaps, in order of frames, with the files found damaged inside so far; valid until the next
+/// interval. With FIRN_VDB_MISSING_ERROR
 /// an open sequence has none: open with another policy to list them.
 FIRN_API const firn_vdb_gap *firn_vdb_sequence_gaps(const firn_vdb_sequence *sequence,
                                                     size_t *count);
