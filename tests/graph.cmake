@@ -24,9 +24,13 @@ endforeach()
 target_link_options(graph_cache PRIVATE -Wl,--wrap=write)
 
 # The shared libraries export what the headers declare, and nothing else.
+set(mpi)
+if(TARGET firn_mpi)
+    set(mpi $<TARGET_FILE:firn_mpi>)
+endif()
 add_test(NAME graph_exports
     COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/scripts/check_exports.py
-        ${PROJECT_SOURCE_DIR} $<TARGET_FILE:firn_shared> $<TARGET_FILE:firn_core_shared>)
+        ${PROJECT_SOURCE_DIR} $<TARGET_FILE:firn_shared> $<TARGET_FILE:firn_core_shared> ${mpi})
 
 firn_fuzz(scene firn_graph)
 firn_fuzz(cache firn_graph)

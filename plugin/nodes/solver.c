@@ -462,8 +462,8 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
-    {"forces", FIRN_KIND_FORCE, true, false, "What acts on it from afar: wind"},
     {"material", FIRN_KIND_MATERIAL, false, false, "Snow of the sources that have no material"},
+    {"forces", FIRN_KIND_FORCE, true, false, "What acts on it from afar: wind"},
 };
 
 const firn_node_type firn_node_solver = {

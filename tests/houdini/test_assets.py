@@ -304,14 +304,14 @@ class Mutations(unittest.TestCase):
     SCRIPT = FOLDER + "/DialogScript"
     CASES = [
         ("INDEX__SECTION", "Table:        Sop", "Table:       Sop", "column 15"),
-        ("INDEX__SECTION", "Inputs:       0 to 3", "Inputs:       3", "Inputs is '3'"),
+        ("INDEX__SECTION", "Inputs:       0 to 4", "Inputs:       4", "Inputs is '4'"),
         ("INDEX__SECTION", "License:      \n", "", "the keys are"),
         ("INDEX__SECTION", "Python:       true", "Python:       yes", "Python is 'yes'"),
         ("INDEX__SECTION", "Python:       true", "Python:       false", "no operator in Python"),
         ("INDEX__SECTION", "Modified:     Mon", "Modified:     Tue", "was a Monday"),
         ("INDEX__SECTION", "oplib:/firn::Sop/snow_solver", "oplib:/firn::Sop/solver", "Path"),
         ("INDEX__SECTION", "firn::snow_solver::1.0\n", "firn::snow_solver::1a\n", "no name of an"),
-        ("INDEX__SECTION", "0 to 3", "0 to 4", "4 inputs have other labels"),
+        ("INDEX__SECTION", "0 to 4", "0 to 5", "5 inputs have other labels"),
         ("INDEX__SECTION", "Label:        Firn", "Label:        Foo", "the label is"),
         ("Sections.list", '""\n', "", "begins with"),
         ("Sections.list", "snow__solver_8", "snow_solver_8", "is stored as"),

@@ -183,9 +183,9 @@ class Installed(unittest.TestCase):
         cases = [
             ("int firn_nothing;\n", "no firn_plugin_entry"),
             (entry % ("", "99, \"x\", 0, 0"), "another version"),
-            (entry % (nodes % (8, "x"), "1, \"x\", types, 1"), "another version"),
-            (entry % (nodes % (size, "Not a Name"), "1, \"x\", types, 1"), "a-z"),
-            (entry % (nodes % (size, "lazy"), "1, \"x\", types, 1"), "cook function"),
+            (entry % (nodes % (8, "x"), "FIRN_PLUGIN_ABI, \"x\", types, 1"), "another version"),
+            (entry % (nodes % (size, "Not a Name"), "FIRN_PLUGIN_ABI, \"x\", types, 1"), "a-z"),
+            (entry % (nodes % (size, "lazy"), "FIRN_PLUGIN_ABI, \"x\", types, 1"), "cook function"),
         ]
         for text, sentence in cases:
             self.plugin("odd", text, "-Wno-missing-field-initializers")

@@ -98,7 +98,12 @@ static firn_result run(uint64_t seed, bool calm)
     firn_material_def material = firn_material_def_default();
     draw_all(firn_material_params(), &material, &seed);
     make_fit(&material, &def);
-    if (material.model != FIRN_MODEL_SNOW)
+    // Not all go together: loose snow packs and has no chunks, and of a sparse fall none may be
+    // here.
+    bool packs = material.model == FIRN_MODEL_SNOW || material.model == FIRN_MODEL_POROUS;
+    source.loose = source.loose && packs;
+    source.snowfall = 0.0f;
+    if (material.model != FIRN_MODEL_SNOW || source.loose)
         source.chunk_size = 0.0f;
     firn_error error;
     scene_expect_ok(firn_sim_add_material(sim, &material, &source.material, &error), &error);
