@@ -136,7 +136,8 @@ FIRN_INLINE firn_fx packing_of(const firn_pass *pass, const firn_state *s, firn_
 {
     float h = pass->grid->cell_size;
     firn_bulk bulk = bulk_load(pass, s->first, s->n);
-    firn_fx full = firn_fx_max(firn_fx_set(1e-30f), bulk.mass) * (h * h * h);
+    // Never so small that its reciprocal overflows, in lanes without a particle neither.
+    firn_fx full = firn_fx_max(firn_fx_set(1e-30f), bulk.mass * (h * h * h));
     return firn_fx_ratio(around * bulk.volume, full);
 }
 
