@@ -1,6 +1,5 @@
 """What the scripts that run inside Blender share."""
 
-import ctypes
 import os
 import sys
 import unittest
@@ -126,23 +125,10 @@ def upright(points):
     return numpy.stack([points[:, 0], -points[:, 2], points[:, 1]], axis=1)
 
 
-class _Mesh(ctypes.Structure):
-    _fields_ = [("vertex_count", ctypes.c_size_t), ("position", ctypes.POINTER(ctypes.c_float)),
-                ("velocity", ctypes.c_void_p), ("face_count", ctypes.c_size_t),
-                ("face_size", ctypes.c_void_p), ("corner_count", ctypes.c_size_t),
-                ("corner", ctypes.c_void_p)]
-
-
 def alembic_points(path, seconds):
     """Vertices of the meshes of an archive, read by the codec itself."""
     from firn_snow import firn
-    library = ctypes.CDLL(firn.library_path())
-    archive, mesh = ctypes.c_void_p(), _Mesh()
-    library.firn_abc_read_world_mesh.argtypes = [ctypes.c_void_p, ctypes.c_char_p,
-                                                 ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
-    assert library.firn_abc_open(str(path).encode(), ctypes.byref(archive), None) == 0
-    assert library.firn_abc_read_world_mesh(archive, b"", seconds, ctypes.byref(mesh), None) == 0
-    return numpy.ctypeslib.as_array(mesh.position, (mesh.vertex_count, 3)).copy()
+    return numpy.array(firn.Mesh(path, seconds).positions)
 
 
 def write_ball(path):

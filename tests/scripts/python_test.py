@@ -405,6 +405,25 @@ class Meshes(Case):
         heights = [p for p in graph.cook("solver", 4).particles["P"].memory[1::3]]
         self.assertGreater(min(heights), 0.2, "the snow lies on the box")
 
+    def test_a_written_mesh_is_read_back(self):
+        path = self.folder / "corner.abc"
+        points = array.array("f", (0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1))
+        faces = array.array("i", (0, 1, 2, 0, 2, 3))
+        with firn.MeshWriter(path, "corner", fps=24, first_frame=0) as writer:
+            for frame in range(2):
+                writer.put(points, array.array("i", (3, 3)), faces)
+                points = array.array("f", (x + 0.25 for x in points))
+        found = firn.Mesh(path, 0.5 / 24)
+        self.assertEqual(found.positions[1], (1.125, 0.125, 0.125))
+        self.assertEqual(found.velocities[3], (6, 6, 6))
+        self.assertEqual(list(found.face_counts), [3, 3])
+        corners = list(found.face_indices)
+        self.assertEqual([sorted(corners[:3]), sorted(corners[3:])], [[0, 1, 2], [0, 2, 3]])
+        self.assertEqual(firn.Mesh(path, 0, "corner").positions[1], (1, 0, 0))
+        for bad, pattern in ((path, "nobody"), (self.folder / "none.abc", "")):
+            with self.assertRaisesRegex(firn.FirnError, "nobody|none.abc"):
+                firn.Mesh(bad, 0, pattern)
+
     def test_an_abandoned_mesh_leaves_no_file(self):
         with self.assertRaises(ValueError):
             with firn.MeshWriter(self.folder / "a.abc", "a", fps=24, first_frame=1):
@@ -420,9 +439,9 @@ class Library(Case):
             lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
             for field, *_ in mirror._fields_:
                 lines.append(f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));')
-        headers = ["shot.h", "abc_write.h", "vdb.h"]
+        headers = ["shot.h", "abc.h", "abc_write.h", "vdb.h"]
         source = "".join(f'#include "firn/{header}"\n' for header in headers)
-        source += "#include <stdio.h>\nint main(void) {" + "".join(lines) + "return 0;}\n"
+        source += "#include <stdio.h>\nint main(void) {" + "\n".join(lines) + "return 0;}\n"
         (self.folder / "layout.c").write_text(source)
         includes = sorted({f"-I{p.parent.parent}" for p in ROOT.glob("*/**/include/firn/*.h")})
         includes += [f"-I{ROOT / 'core/include'}", f"-I{ROOT / 'vdb_bridge/include'}"]

@@ -15,7 +15,7 @@ Only ctypes is needed. Arrays are buffers of the library: numpy.asarray(points["
 Every failure is a FirnError that names node and parameter where there is one.
 """
 
-from .alembic import MeshWriter
+from .alembic import Mesh, MeshWriter
 from .arrays import Attribute, Particles, Volume
 from .cache import Cache, CacheFile, CacheFrame, volume_metadata
 from .capi import VERSION, describe, library_path, load, program_path
@@ -28,7 +28,7 @@ __version__ = VERSION
 
 __all__ = [
     "Attribute", "BakeProcess", "CHECKPOINT", "Cache", "CacheFile", "CacheFrame", "FirnError",
-    "Graph", "MeshWriter", "Node", "Output", "Particles", "Problem", "Progress", "STOP", "VERSION",
-    "Volume", "describe", "library_path", "load", "program_path", "read_particles", "read_volume",
-    "volume_metadata",
+    "Graph", "Mesh", "MeshWriter", "Node", "Output", "Particles", "Problem", "Progress", "STOP",
+    "VERSION", "Volume", "describe", "library_path", "load", "program_path", "read_particles",
+    "read_volume", "volume_metadata",
 ]

@@ -1,10 +1,48 @@
-"""Writes animated meshes as Alembic, for colliders and sources."""
+"""Animated meshes of Alembic: written for colliders and sources, read as arrays."""
 
 from . import capi
+from .arrays import Array
 from .capi import byref, c_uint32, c_void_p, call, text
 from .errors import FirnError
 
 _CORNER = 4  # firn_abc_scope
+
+
+class Mesh:
+    """The meshes of an archive at a time in seconds, as one in world space.
+
+    `positions` and `velocities` (per second) have three values each, `face_counts` and
+    `face_indices` the corners, counter-clockwise seen from outside. `pattern` selects as the
+    parameter `object` does; "" takes everything.
+    """
+
+    def __init__(self, path, seconds, pattern=""):
+        self._mesh = capi.AbcMesh()
+        archive = c_void_p()
+        call("firn_abc_open", text(path), byref(archive))
+        try:
+            call("firn_abc_read_world_mesh", archive, text(pattern), seconds, byref(self._mesh))
+        finally:
+            capi.load().firn_abc_close(archive)
+
+    @property
+    def positions(self):
+        return Array(self._mesh.position, capi.FLOAT32, self._mesh.vertex_count, 3, self)
+
+    @property
+    def velocities(self):
+        return Array(self._mesh.velocity, capi.FLOAT32, self._mesh.vertex_count, 3, self)
+
+    @property
+    def face_counts(self):
+        return Array(self._mesh.face_size, capi.INT32, self._mesh.face_count, 1, self)
+
+    @property
+    def face_indices(self):
+        return Array(self._mesh.corner, capi.INT32, self._mesh.corner_count, 1, self)
+
+    def __del__(self):
+        capi.load().firn_abc_mesh_free(byref(self._mesh))
 
 
 class MeshWriter:

@@ -137,6 +137,13 @@ class AbcMeshData(Structure):
                 ("params", c_void_p)]
 
 
+class AbcMesh(Structure):
+    _fields_ = [("vertex_count", c_size_t), ("position", c_void_p), ("velocity", c_void_p),
+                ("velocity_stored", c_bool), ("face_count", c_size_t), ("face_size", c_void_p),
+                ("corner_count", c_size_t), ("corner", c_void_p), ("cage_count", c_size_t),
+                ("cages", c_void_p)]
+
+
 class VdbReaderDef(Structure):
     _fields_ = [("cookie", c_uint32), ("helper", c_char_p), ("memory_limit", c_double),
                 ("timeout", c_float)]
@@ -180,6 +187,7 @@ MIRRORS = {
     "firn_cache_file": CacheFileRow, "firn_cache_frame": CacheFrameRow,
     "firn_manifest_view": ManifestView, "firn_abc_writer_def": AbcWriterDef,
     "firn_abc_mesh_def": AbcMeshDef, "firn_abc_mesh_data": AbcMeshData,
+    "firn_abc_mesh": AbcMesh,
     "firn_vdb_reader_def": VdbReaderDef, "firn_vdb_meta": VdbMeta,
     "firn_vdb_listing_view": VdbListingView, "firn_solver_cost": SolverCost,
     "firn_estimate": EstimateRow,
@@ -228,6 +236,8 @@ _CALLS = {
     "firn_abc_writer_put_mesh": [c_void_p, c_uint32, POINTER(AbcMeshData)],
     "firn_abc_writer_end_frame": [c_void_p],
     "firn_abc_writer_finish": [c_void_p],
+    "firn_abc_open": [_TEXT, POINTER(c_void_p)],
+    "firn_abc_read_world_mesh": [c_void_p, _TEXT, c_double, POINTER(AbcMesh)],
     "firn_vdb_reader_create": [POINTER(VdbReaderDef), POINTER(c_void_p)],
     "firn_vdb_list": [c_void_p, _TEXT, c_void_p, POINTER(c_void_p)],
 }
@@ -252,6 +262,8 @@ _OTHERS = {
     "firn_manifest_destroy": (None, [c_void_p]),
     "firn_abc_def_cookie": (c_uint32, [c_size_t]),
     "firn_abc_writer_destroy": (None, [c_void_p]),
+    "firn_abc_close": (None, [c_void_p]),
+    "firn_abc_mesh_free": (None, [POINTER(AbcMesh)]),
     "firn_vdb_reader_def_reset": (None, [POINTER(VdbReaderDef), c_size_t]),
     "firn_vdb_reader_destroy": (None, [c_void_p]),
     "firn_vdb_listing_read": (VdbListingView, [c_void_p]),
