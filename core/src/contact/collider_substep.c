@@ -225,6 +225,13 @@ bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center,
     return false;
 }
 
+bool firn_collider_comes_near(const firn_colliders *colliders, int slot, firn_vec3 center,
+                              float radius)
+{
+    const firn_collider *collider = firn_collider_slot(colliders, slot);
+    return !collider->still && is_near(collider, center, radius);
+}
+
 uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving)
 {
     uint64_t acting = 0;
