@@ -60,8 +60,8 @@ OWN_HEADERS = {
 # Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
-    "core/include/firn/sim.h": {"channel", "checkpoint", "material", "collider", "exchange", "source", "field",
-                                "force"},
+    "core/include/firn/sim.h": {"channel", "checkpoint", "material", "collider", "exchange",
+                                "source", "field", "force"},
     "core/include/firn/firn.h": {"*"},
     "core/include/firn/solid_set.h": {"collider"},
     "plugin/include/firn/data.h": {"channel", "collider", "field", "force", "material", "points",
