@@ -75,12 +75,13 @@ ROOMS = {
     "space": {"base"},
     "particles": {"base"},
     "contact": {"base", "space"},
+    "bodies": {"base", "space", "contact"},
     "forces": {"base", "space"},
     "seeding": {"base", "space", "particles"},
     "models": {"base", "particles"},
     "field": {"base", "space", "particles"},
     "detail": {"base", "space"},
-    "mpm": {"base", "space", "particles", "contact", "forces", "seeding", "models", "field"},
+    "mpm": {"base", "space", "particles", "contact", "bodies", "forces", "seeding", "models", "field"},
 }
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "

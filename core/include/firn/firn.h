@@ -3,6 +3,7 @@
 #define FIRN_FIRN_H
 
 #include "firn/base.h"
+#include "firn/body.h"
 #include "firn/channel.h"
 #include "firn/collider.h"
 #include "firn/exchange.h"

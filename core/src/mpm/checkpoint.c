@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CHECKPOINT_VERSION = 4,
+    CHECKPOINT_VERSION = 5,
     CHUNK = 1 << 18, // bytes that a thread takes at a time
     CHUNKS = 64,     // that are hashed at a time
 };
@@ -31,6 +31,7 @@ typedef struct checkpoint_header {
     int32_t kernel, transfer, integrator;
     int32_t material_count, source_count;
     uint32_t channel_count;   // of the particles; firn_saved_channel of each follow the header
+    int32_t body_count, unused;
     uint32_t origin;          // of what made it, folded; 0: nobody said
     firn_state_scalars state; // what is restored
 } checkpoint_header;
@@ -84,6 +85,7 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.origin = fold(sim->origin);
     h.material_count = sim->materials.count;
     h.source_count = sim->emission.source_count;
+    h.body_count = sim->bodies.slot_count;
     h.state = firn_state_scalars_of(sim);
     h.total_size = sizeof h + list_size(h.channel_count) + firn_state_arrays(sim, &h.state).bytes;
     return h;
@@ -216,7 +218,7 @@ static bool sizes_are_sound(const firn_sim *sim, const checkpoint_header *h, siz
 {
     const firn_state_scalars *s = &h->state;
     return s->count <= FIRN_PARTICLE_LIMIT && s->sorted_count <= s->count &&
-           s->block_count <= s->sorted_count && h->total_size == size &&
+           s->block_count <= s->sorted_count && s->touch_count <= FIRN_PARTICLE_LIMIT && h->total_size == size &&
            h->total_size ==
                sizeof *h + list_size(h->channel_count) + firn_state_arrays(sim, s).bytes;
 }
@@ -250,6 +252,11 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
                          "has %d and %d; add them before loading",
                          name, h->material_count, h->source_count, sim->materials.count,
                          sim->emission.source_count);
+    if (h->body_count != sim->bodies.slot_count)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "%s belongs to a simulation with %d bodies, this one has %d; add them "
+                         "before loading",
+                         name, h->body_count, sim->bodies.slot_count);
     if (h->models != models_hash(sim))
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s was saved with materials of other models; resume the scene that "
@@ -347,6 +354,50 @@ static firn_result check_sources(const firn_sim *sim, const unsigned char *bytes
     return FIRN_OK;
 }
 
+static bool is_finite(const double *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!(fabs(values[i]) <= 1e9))
+            return false;
+    return true;
+}
+
+// They are looked up by body.
+static bool touches_are_sound(const unsigned char *bytes, const firn_state_scalars *s)
+{
+    int32_t last = 0;
+    for (uint64_t i = 0; i < s->touch_count; i++) {
+        firn_body_touch touch;
+        memcpy(&touch, bytes + i * sizeof touch, sizeof touch);
+        if (touch.body < last || !is_finite(touch.place, 3) || !(touch.force[0] < 1e30))
+            return false;
+        last = touch.body;
+    }
+    return true;
+}
+
+static firn_result check_bodies(const firn_sim *sim, const unsigned char *bytes, const char *name,
+                                firn_error *error)
+{
+    for (int i = 0; i < sim->bodies.slot_count; i++) {
+        const firn_body_motion *now = &firn_body_slot(&sim->bodies, i)->now;
+        firn_body_motion saved;
+        memcpy(&saved, bytes + (size_t)i * sizeof saved, sizeof saved);
+        if (saved.alive != now->alive || saved.generation != now->generation)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "%s was saved with other bodies (number %d is another one); add them "
+                             "as they were then",
+                             name, i + 1);
+        const double *q = saved.rotation;
+        double length2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+        if (!is_finite(saved.center, 3) || !is_finite(saved.velocity, 3) ||
+            !is_finite(saved.spin, 3) || !(fabs(length2 - 1.0) < 1e-6) || !(saved.rest >= 0.0))
+            return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: body %d makes no sense", name,
+                             i + 1);
+    }
+    return FIRN_OK;
+}
+
 static firn_result check_body(const firn_sim *sim, const checkpoint_header *h,
                               const source_bytes *from, firn_error *error)
 {
@@ -361,6 +412,10 @@ static firn_result check_body(const firn_sim *sim, const checkpoint_header *h,
         !isfinite(h->state.time) || h->state.time < 0.0)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: blocks, materials or time make no sense", from->name);
+    FIRN_TRY(check_bodies(sim, body + firn_state_find(&list, "bodies")->offset, from->name, error));
+    if (!touches_are_sound(body + firn_state_find(&list, "touches")->offset, &h->state))
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: contacts make no sense",
+                         from->name);
     return check_sources(sim, body + firn_state_find(&list, "sources")->offset, from->name, error);
 }
 

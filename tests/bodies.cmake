@@ -1,0 +1,2 @@
+# Rigid bodies: among themselves, and with snow.
+firn_core_test(test_bodies SOURCES unit/bodies.c LABELS asan)
