@@ -64,8 +64,10 @@ MAY_ALSO_INCLUDE = {
                                 "force"},
     "core/include/firn/firn.h": {"*"},
     "core/include/firn/solid_set.h": {"collider"},
-    "plugin/include/firn/data.h": {"channel", "collider", "field", "force", "material", "points",
-                                   "source"},
+    "core/include/firn/body.h": {"collider"},
+    "core/include/firn/sim_bodies.h": {"body", "sim"},
+    "plugin/include/firn/data.h": {"body", "channel", "collider", "field", "force", "material",
+                                   "points", "source"},
 }
 MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
 # The rooms of core/src, and those whose headers each may include. What a second solver needs does
@@ -81,7 +83,8 @@ ROOMS = {
     "models": {"base", "particles"},
     "field": {"base", "space", "particles"},
     "detail": {"base", "space"},
-    "mpm": {"base", "space", "particles", "contact", "bodies", "forces", "seeding", "models", "field"},
+    "mpm": {"base", "space", "particles", "contact", "bodies", "forces", "seeding", "models",
+            "field"},
 }
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "

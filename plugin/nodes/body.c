@@ -88,8 +88,8 @@ static firn_result check(const void *memory, firn_error *error)
                          "file is '%s', which deforms: a body keeps its shape; use a collider for "
                          "what is animated point by point, or the file of one frame",
                          solid.input.file);
-    if (s->pieces && (solid.shape != FIRN_SOLID_MESH ||
-                      !firn_path_ends_with(solid.input.file, ".abc")))
+    if (s->pieces &&
+        (solid.shape != FIRN_SOLID_MESH || !firn_path_ends_with(solid.input.file, ".abc")))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "pieces asks for several bodies, which only the meshes of an Alembic "
                          "archive (.abc) are; switch it off or use a node for each file");
@@ -257,9 +257,8 @@ static firn_result make_body(const firn_cook *cook, const firn_solid_settings *s
         p->body.mesh = p->mesh.view;
     }
     p->body.def.shape = p->data.def;
-    p->body.def.release = s->release_frame > 0.0f
-                              ? ((double)s->release_frame - cook->start_frame) / cook->fps
-                              : -1e9;
+    p->body.def.release =
+        s->release_frame > 0.0f ? ((double)s->release_frame - cook->start_frame) / cook->fps : -1e9;
     bool led = cook->frame - 1 < (double)s->release_frame;
     if (led && firn_cook_is_animated(cook, MOTION)) {
         FIRN_TRY(sample_motion(cook, error));

@@ -46,8 +46,8 @@ static firn_result make_box(firn_vec3 half, firn_made_mesh *mesh, firn_error *er
     FIRN_TRY(claim(mesh, 8, 6, 24, error));
     mesh->view.vertex_count = 8;
     for (int i = 0; i < 8; i++)
-        mesh->position[i] = firn_vec(i & 4 ? half.x : -half.x, i & 2 ? half.y : -half.y,
-                                     i & 1 ? half.z : -half.z);
+        mesh->position[i] =
+            firn_vec(i & 4 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 1 ? half.z : -half.z);
     for (int f = 0; f < 6; f++)
         add_face(mesh, faces[f], 4);
     return FIRN_OK;
@@ -66,8 +66,7 @@ static firn_result make_capsule(float half, float r, firn_made_mesh *mesh, firn_
         y += half > 0.0f ? (below ? -half : half) : 0.0f;
         for (int k = 0; k < AROUND; k++) {
             float turn = 2.0f * pi * (float)k / AROUND;
-            mesh->position[mesh->view.vertex_count++] =
-                firn_vec(x * cosf(turn), y, x * sinf(turn));
+            mesh->position[mesh->view.vertex_count++] = firn_vec(x * cosf(turn), y, x * sinf(turn));
         }
     }
     int32_t top = (int32_t)mesh->view.vertex_count, bottom = top + 1;

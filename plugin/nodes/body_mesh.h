@@ -15,8 +15,7 @@ typedef struct firn_made_mesh {
 firn_result firn_body_mesh_make(const firn_collider_def *def, firn_made_mesh *mesh,
                                 firn_error *error);
 /// The surface of a level set, in its own space.
-firn_result firn_body_mesh_from(const firn_level_set *set, firn_made_mesh *mesh,
-                                firn_error *error);
+firn_result firn_body_mesh_from(const firn_level_set *set, firn_made_mesh *mesh, firn_error *error);
 void firn_body_mesh_free(firn_made_mesh *mesh);
 
 #endif

@@ -27,10 +27,11 @@ static firn_result find_body(const firn_cook *cook, const char *slot,
     const firn_collider_data *data = firn_cook_input(cook, slot, 0)->collider;
     const char *name = firn_cook_input_name(cook, slot, 0);
     if (data->body == NULL)
-        return firn_fail(error, FIRN_ERR_ARGUMENT,
-                         "%s is linked to '%s', which is animated; a joint holds bodies: use a body "
-                         "node, with a release_frame that is never reached if it shall be animated",
-                         slot, name);
+        return firn_fail(
+            error, FIRN_ERR_ARGUMENT,
+            "%s is linked to '%s', which is animated; a joint holds bodies: use a body "
+            "node, with a release_frame that is never reached if it shall be animated",
+            slot, name);
     if (data->body->next != NULL)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "%s is linked to '%s', which is several bodies; use a node for each of "
@@ -54,7 +55,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
 }
 
 static const firn_node_input inputs[] = {
-    {"first", FIRN_KIND_COLLIDER, false, false, "The body that the other is held to; none: the world"},
+    {"first", FIRN_KIND_COLLIDER, false, false,
+     "The body that the other is held to; none: the world"},
     {"second", FIRN_KIND_COLLIDER, false, true, "The body that is held, and that a motor turns"},
 };
 

@@ -100,8 +100,8 @@ static firn_collider_def where_it_is(const firn_volume_data *volume,
         const firn_body_state *s = &volume->bodies[i].state;
         if (volume->bodies[i].collider != solid)
             continue;
-        def.pose.translation = firn_vec((float)s->translation[0], (float)s->translation[1],
-                                        (float)s->translation[2]);
+        def.pose.translation =
+            firn_vec((float)s->translation[0], (float)s->translation[1], (float)s->translation[2]);
         def.pose.rotation = (firn_quat){(float)s->rotation[0], (float)s->rotation[1],
                                         (float)s->rotation[2], (float)s->rotation[3]};
     }

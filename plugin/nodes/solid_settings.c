@@ -65,7 +65,8 @@ firn_result firn_solid_check(const firn_solid_settings *s, firn_error *error)
     if (!firn_solid_has_file(s))
         return FIRN_OK;
     if (input->file[0] == '\0')
-        return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name the mesh or level set");
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "file is empty; it must name the mesh or level set");
     bool archive = s->shape == FIRN_SOLID_MESH && firn_path_ends_with(input->file, ".abc");
     if (input->deforming && !archive && !firn_path_has_frame(input->file))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
@@ -84,7 +85,8 @@ bool firn_solid_file(const firn_solid_settings *s, const firn_param *param, int 
         return s->shape == FIRN_SOLID_MESH &&
                firn_clip_file(&s->input.clip, layer, 0, frame, path, size);
     int extra = s->shape == FIRN_SOLID_LEVEL_SET ? s->input.sequence.offset : 0;
-    return firn_solid_has_file(s) && firn_clip_file(&s->input.clip, s->input.file, extra, frame, path, size);
+    return firn_solid_has_file(s) &&
+           firn_clip_file(&s->input.clip, s->input.file, extra, frame, path, size);
 }
 
 firn_transform firn_solid_pose(const firn_solid_settings *s)

@@ -39,8 +39,10 @@ firn_param_table firn_solid_params(void);
          "shape==mesh"},                                                                           \
         {firn_vdb_shape_params, FIRN_SOLID_INPUT(level_set), "velocity", "vdb_",                   \
          "shape==level_set"},                                                                      \
-        {firn_vdb_sequence_params, FIRN_SOLID_INPUT(sequence), "first last missing", "sequence_",  \
-         "shape==level_set"}
+    {                                                                                              \
+        firn_vdb_sequence_params, FIRN_SOLID_INPUT(sequence), "first last missing", "sequence_",   \
+            "shape==level_set"                                                                     \
+    }
 
 void firn_solid_reset(firn_solid_settings *solid);
 firn_result firn_solid_check(const firn_solid_settings *solid, firn_error *error);

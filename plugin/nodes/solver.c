@@ -30,7 +30,7 @@ enum { STAT_COUNT = 18 };
 
 typedef struct state {
     firn_sim *sim;
-    int frame; // that the simulation has reached
+    int frame;                 // that the simulation has reached
     firn_solver_solids solids; // and all numbers, the first STAT_COUNT of the simulation
     firn_force_id *forces;
     firn_source_id *sources;

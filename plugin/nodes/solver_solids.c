@@ -51,8 +51,7 @@ static void name_stats(const firn_solver_solid *solid, firn_stat **stat, char **
     size_t size = strlen(solid->name) + 1 + PART_SIZE;
     int count = CONTACT_PARTS + (is_body(solid) ? BODY_PARTS : 0);
     for (int k = 0; k < count; k++) {
-        const char *part =
-            k < CONTACT_PARTS ? contact_parts[k] : body_parts[k - CONTACT_PARTS];
+        const char *part = k < CONTACT_PARTS ? contact_parts[k] : body_parts[k - CONTACT_PARTS];
         snprintf(*name, size, "%s.%s", solid->name, part);
         (*stat)->name = *name;
         (*stat)++;
@@ -108,10 +107,11 @@ static firn_result add_solid(const firn_cook *cook, firn_sim *sim, const firn_co
     FIRN_TRY(firn_sim_add_body(sim, &data->body->def, &solid->body, error));
     FIRN_TRY(firn_sim_body_mass(sim, solid->body, &solid->mass, error));
     const firn_body_mass *m = &solid->mass;
-    firn_cook_log(cook, FIRN_LEVEL_INFO,
-                  "body '%s' weighs %.6g kg, center %.4g %.4g %.4g m, inertia %.4g %.4g %.4g kg m^2",
-                  solid->name, m->mass, m->center[0], m->center[1], m->center[2], m->inertia[0],
-                  m->inertia[4], m->inertia[8]);
+    firn_cook_log(
+        cook, FIRN_LEVEL_INFO,
+        "body '%s' weighs %.6g kg, center %.4g %.4g %.4g m, inertia %.4g %.4g %.4g kg m^2",
+        solid->name, m->mass, m->center[0], m->center[1], m->center[2], m->inertia[0],
+        m->inertia[4], m->inertia[8]);
     return FIRN_OK;
 }
 
@@ -137,8 +137,7 @@ static firn_result add_joints(const firn_solver_solids *solids, const firn_cook 
                              "joint '%s' holds a body that is not linked to colliders of the "
                              "solver; link it there too",
                              firn_cook_input_name(cook, "joints", i));
-        FIRN_TRY(firn_cook_blame(cook, "joints", i,
-                                 firn_sim_add_joint(sim, &def, NULL, error)));
+        FIRN_TRY(firn_cook_blame(cook, "joints", i, firn_sim_add_joint(sim, &def, NULL, error)));
     }
     return FIRN_OK;
 }

@@ -4,7 +4,7 @@
 #define FIRN_SOLVER_SOLIDS_H
 
 #include "firn/node.h"
-#include "firn/sim.h"
+#include "firn/sim_bodies.h"
 
 /// A collider or a body; a link brings one, or one for each piece of a file.
 typedef struct firn_solver_solid {

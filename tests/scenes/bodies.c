@@ -1,6 +1,8 @@
 /// Snow and bodies: momentum, weight, thin plates, the same bits.
 #include "scene.h"
 
+#include "firn/sim_bodies.h"
+
 static const float CELL = 0.05f;
 
 static firn_body_id add_body(scene *s, const firn_body_def *def)
@@ -110,8 +112,8 @@ static void hit(int integrator, double ratio)
     double limit = 2.0 / (1.0 + ratio);
     print_message("%s, %6.2f x: momentum %.1e, angular %.1e, cube %.4f of %.4f m/s\n",
                   METHODS[integrator].name, ratio, p, l, fastest, limit);
-    // The implicit solve stops short of the end, and its forces are those of where the snow is going,
-    // at the places where it was: angular momentum is not theirs to keep.
+    // The implicit solve stops short of the end, and its forces are those of where the snow is
+    // going, at the places where it was: angular momentum is not theirs to keep.
     assert_true(p < (integrator == 0 ? 1e-6 : 1e-5));
     assert_true(l < (integrator == 0 ? 1e-6 : 1e-3));
     assert_true(fastest > 0.2 * limit && fastest < limit);
@@ -203,7 +205,8 @@ static void build(scene *s, int threads, int integrator)
     body.shape = firn_collider_def_sphere(firn_vec(0.1f, 0.39f, 0.05f), 0.12f);
     body.angular_velocity = firn_vec(0, 0, -9.0f);
     add_body(s, &body);
-    body.shape = firn_collider_def_capsule(firn_vec(-0.4f, 0.2f, 0), firn_vec(-0.4f, 0.4f, 0), 0.06f);
+    body.shape =
+        firn_collider_def_capsule(firn_vec(-0.4f, 0.2f, 0), firn_vec(-0.4f, 0.4f, 0), 0.06f);
     firn_joint_def joint = firn_joint_def_default();
     joint.first = plank;
     joint.second = add_body(s, &body);

@@ -1,6 +1,8 @@
 /// Bodies among themselves: weights, free motion, contacts, joints, sleep.
 #include "scenes/scene.h"
 
+#include "firn/sim_bodies.h"
+
 #include "unit/level_set_fixture.h"
 
 static firn_sim_def plain_def(void)
@@ -227,8 +229,8 @@ static void ten_boxes_stand_for_five_seconds(void **state)
     scene_collider(&s, &ground);
     firn_body_id id[10];
     for (int i = 0; i < 10; i++) {
-        firn_body_def def =
-            box_def(firn_vec(0.003f * (float)(i % 3), 0.1f + 0.2f * (float)i, 0), firn_vec(0.1f, 0.1f, 0.1f));
+        firn_body_def def = box_def(firn_vec(0.003f * (float)(i % 3), 0.1f + 0.2f * (float)i, 0),
+                                    firn_vec(0.1f, 0.1f, 0.1f));
         def.shape.friction = 0.5f;
         id[i] = add_body(&s, &def);
     }

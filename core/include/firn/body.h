@@ -70,14 +70,14 @@ typedef enum firn_joint_kind {
 
 typedef struct firn_joint_def {
     uint32_t cookie;
-    int kind;                      // firn_joint_kind
-    firn_vec3 anchor;              // m, in the world where the bodies begin
-    firn_vec3 axis;                // of a hinge; about which a ball joint twists
-    bool limited;                  // the angle stays in a range
-    float lower, upper;            // rad, of a hinge; of a ball joint upper is the swing
-    float motor_torque;            // N m, that a hinge's motor has at most
-    float motor_speed;             // rad/s, that it turns the second body to against the first
-    firn_body_id first, second;    // the first may be null: the world
+    int kind;                   // firn_joint_kind
+    firn_vec3 anchor;           // m, in the world where the bodies begin
+    firn_vec3 axis;             // of a hinge; about which a ball joint twists
+    bool limited;               // the angle stays in a range
+    float lower, upper;         // rad, of a hinge; of a ball joint upper is the swing
+    float motor_torque;         // N m, that a hinge's motor has at most
+    float motor_speed;          // rad/s, that it turns the second body to against the first
+    firn_body_id first, second; // the first may be null: the world
 } firn_joint_def;
 
 FIRN_API void firn_joint_def_reset(firn_joint_def *def, size_t size);

@@ -15,6 +15,7 @@
 #include "firn/material.h"
 #include "firn/params.h"
 #include "firn/sim.h"
+#include "firn/sim_bodies.h"
 #include "firn/solid_set.h"
 #include "firn/source.h"
 #include "firn/vec.h"

@@ -6,7 +6,6 @@
 #define FIRN_SIM_H
 
 #include "firn/base.h"
-#include "firn/body.h"
 #include "firn/channel.h"
 #include "firn/collider.h"
 #include "firn/exchange.h"
@@ -115,23 +114,6 @@ FIRN_API firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id
                                               const firn_surface_key *from,
                                               const firn_surface_key *to, firn_error *error);
 
-/// A collider that snow moves, firn/body.h. It takes the weight that is found or given; on failure
-/// nothing is added. With several ranks each rank adds all bodies.
-FIRN_API firn_result firn_sim_add_body(firn_sim *sim, const firn_body_def *def, firn_body_id *id,
-                                       firn_error *error);
-FIRN_API firn_result firn_sim_remove_body(firn_sim *sim, firn_body_id id, firn_error *error);
-/// Keys that a body follows until its release, as firn_sim_move_collider; their scale is its own.
-FIRN_API firn_result firn_sim_move_body(firn_sim *sim, firn_body_id id, const firn_pose_key *keys,
-                                        int count, firn_error *error);
-FIRN_API firn_result firn_sim_body(const firn_sim *sim, firn_body_id id, firn_body_state *state,
-                                   firn_error *error);
-FIRN_API firn_result firn_sim_body_mass(const firn_sim *sim, firn_body_id id, firn_body_mass *mass,
-                                        firn_error *error);
-/// Holds two bodies together, or one to the world, as they stand now.
-FIRN_API firn_result firn_sim_add_joint(firn_sim *sim, const firn_joint_def *def, firn_joint_id *id,
-                                        firn_error *error);
-FIRN_API firn_result firn_sim_remove_joint(firn_sim *sim, firn_joint_id id, firn_error *error);
-
 /// What acts beside gravity, firn/force.h.
 FIRN_API firn_result firn_sim_add_force(firn_sim *sim, const firn_force_def *def, firn_force_id *id,
                                         firn_error *error);
@@ -228,9 +210,6 @@ typedef struct firn_collider_force {
 } firn_collider_force;
 FIRN_API firn_result firn_sim_collider_force(const firn_sim *sim, firn_collider_id id,
                                              firn_collider_force *force, firn_error *error);
-/// The same of a body, by snow alone: bodies and colliders that it touches are not in it.
-FIRN_API firn_result firn_sim_body_force(const firn_sim *sim, firn_body_id id,
-                                         firn_collider_force *force, firn_error *error);
 
 /// Read-only arrays of the particles. Their order may change every step; id does not. Valid until
 /// the simulation changes. Vectors are read with firn_sim_read.

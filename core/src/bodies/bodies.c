@@ -26,8 +26,8 @@ static firn_result check_def(const firn_body_def *def, firn_error *error)
                          "body.shape is a plane, which has no mass; use a collider for it");
     const float i[3] = {def->inertia.x, def->inertia.y, def->inertia.z};
     bool none = i[0] == 0.0f && i[1] == 0.0f && i[2] == 0.0f;
-    bool right = i[0] <= i[1] + i[2] && i[1] <= i[2] + i[0] && i[2] <= i[0] + i[1] &&
-                 i[0] > 0.0f && i[1] > 0.0f && i[2] > 0.0f;
+    bool right = i[0] <= i[1] + i[2] && i[1] <= i[2] + i[0] && i[2] <= i[0] + i[1] && i[0] > 0.0f &&
+                 i[1] > 0.0f && i[2] > 0.0f;
     if (!none && !right)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "body.inertia is %g %g %g kg m^2, which no body has: each must be above 0 "
@@ -36,7 +36,10 @@ static firn_result check_def(const firn_body_def *def, firn_error *error)
     return FIRN_OK;
 }
 
-static void release(firn_budget *budget, firn_body *body) { firn_array_free(budget, &body->points); }
+static void release(firn_budget *budget, firn_body *body)
+{
+    firn_array_free(budget, &body->points);
+}
 
 static firn_result build(firn_bodies *bodies, const firn_collider *collider, float h,
                          firn_body *body, firn_error *error)
@@ -75,7 +78,8 @@ static firn_result add_to_collider(firn_bodies *bodies, firn_colliders *collider
         release(bodies->budget, &body);
         return result;
     }
-    uint32_t before = index < bodies->slot_count ? firn_body_slot(bodies, index)->now.generation : 0;
+    uint32_t before =
+        index < bodies->slot_count ? firn_body_slot(bodies, index)->now.generation : 0;
     body.now.alive = 1;
     body.now.generation = before + 1;
     if (index == bodies->slot_count)
@@ -154,8 +158,8 @@ static void attach(const firn_bodies *bodies, firn_joint *joint)
     }
 }
 
-firn_result firn_bodies_add_joint(firn_bodies *bodies, const firn_joint_def *def,
-                                  firn_joint_id *id, firn_error *error)
+firn_result firn_bodies_add_joint(firn_bodies *bodies, const firn_joint_def *def, firn_joint_id *id,
+                                  firn_error *error)
 {
     FIRN_TRY(firn_def_check(def->cookie, sizeof *def, firn_joint_params(), def, "joint", error));
     if (!(firn_length(def->axis) > 0.0f))
@@ -201,9 +205,9 @@ void firn_bodies_free(firn_bodies *bodies)
     for (int i = 0; i < bodies->slot_count; i++)
         if (firn_body_slot(bodies, i)->now.alive)
             release(bodies->budget, firn_body_slot(bodies, i));
-    firn_array *arrays[] = {&bodies->slots, &bodies->joints, &bodies->pairs, &bodies->contacts,
-                            &bodies->rows,  &bodies->near,   &bodies->island,
-                            &bodies->touches, &bodies->fresh};
+    firn_array *arrays[] = {&bodies->slots,    &bodies->joints,  &bodies->pairs,
+                            &bodies->contacts, &bodies->rows,    &bodies->near,
+                            &bodies->island,   &bodies->touches, &bodies->fresh};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(bodies->budget, arrays[i]);
     bodies->slot_count = bodies->live_count = bodies->joint_count = 0;

@@ -32,17 +32,17 @@ typedef struct firn_body {
     firn_body_def def; // without its level set
     int collider;      // its slot
     firn_body_mass mass;
-    double scale;            // of its pose
-    double reach;            // m, from the center of mass
-    firn_array points;       // firn_vec3, m from the center of mass along its axes
+    double scale;      // of its pose
+    double reach;      // m, from the center of mass
+    firn_array points; // firn_vec3, m from the center of mass along its axes
     int point_count;
-    float point_radius;      // m, of a sphere around each
-    float spacing;           // m, between points
+    float point_radius; // m, of a sphere around each
+    float spacing;      // m, between points
     firn_body_motion now;
 
     // The substep at work.
-    bool animated;         // by keys until it is let go
-    bool free;             // neither animated nor asleep nor out of its time
+    bool animated; // by keys until it is let go
+    bool free;     // neither animated nor asleep nor out of its time
     bool asleep;
     double calm;           // s, now.rest unless something stirs it
     firn_d33 inverse;      // 1/(kg m^2), of its inertia in the world at the start
@@ -56,10 +56,10 @@ typedef struct firn_joint {
     firn_joint_def def;
     bool alive;
     uint32_t generation;
-    int body[2];         // -1: the world
-    firn_d3 anchor[2];   // m, from the center of mass along the axes of each
-    firn_d3 axis[2];     // unit length
-    firn_d3 side[2];     // unit length, across the axis; equal at the start
+    int body[2];       // -1: the world
+    firn_d3 anchor[2]; // m, from the center of mass along the axes of each
+    firn_d3 axis[2];   // unit length
+    firn_d3 side[2];   // unit length, across the axis; equal at the start
 } firn_joint;
 
 /// What a contact carried in the last substep: where the next one begins to look.
@@ -71,8 +71,8 @@ typedef struct firn_body_touch {
 
 typedef struct firn_bodies {
     firn_budget *budget;
-    firn_array slots;  // firn_body
-    int slot_count;    // used slots, live or free
+    firn_array slots; // firn_body
+    int slot_count;   // used slots, live or free
     int live_count;
     firn_array joints; // firn_joint
     int joint_count;
@@ -91,14 +91,13 @@ static inline firn_body *firn_body_slot(const firn_bodies *bodies, int index)
 
 /// Whatever is refused or fails here leaves everything as it was. h: m, a cell.
 firn_result firn_bodies_add(firn_bodies *bodies, firn_colliders *colliders,
-                            const firn_body_def *def, float h, firn_body_id *id,
-                            firn_error *error);
+                            const firn_body_def *def, float h, firn_body_id *id, firn_error *error);
 firn_result firn_bodies_remove(firn_bodies *bodies, firn_colliders *colliders, firn_body_id id,
                                firn_error *error);
 firn_result firn_bodies_find(const firn_bodies *bodies, firn_body_id id, firn_body **found,
                              firn_error *error);
-firn_result firn_bodies_add_joint(firn_bodies *bodies, const firn_joint_def *def,
-                                  firn_joint_id *id, firn_error *error);
+firn_result firn_bodies_add_joint(firn_bodies *bodies, const firn_joint_def *def, firn_joint_id *id,
+                                  firn_error *error);
 firn_result firn_bodies_remove_joint(firn_bodies *bodies, firn_joint_id id, firn_error *error);
 void firn_bodies_free(firn_bodies *bodies);
 
@@ -155,16 +154,16 @@ typedef struct firn_body_contact {
 
 /// Rows of the solver: what one body does to another along one direction.
 typedef struct firn_body_row {
-    int a, b;          // bodies; -1: nobody
-    firn_d3 direction; // of a's linear part, against b's
-    firn_d3 turn[2];   // angular parts
-    double target;     // m/s or rad/s, that a has against b
-    double bias;       // the same, of the shift
+    int a, b;            // bodies; -1: nobody
+    firn_d3 direction;   // of a's linear part, against b's
+    firn_d3 turn[2];     // angular parts
+    double target;       // m/s or rad/s, that a has against b
+    double bias;         // the same, of the shift
     double lower, upper; // kg m/s or kg m^2/s
-    double friction;   // of a row that rubs
-    int normal;        // the row whose impulse bounds it; -1: none
-    double weight;     // kg, 1 / (J W J^T)
-    double sum, shift; // impulses so far
+    double friction;     // of a row that rubs
+    int normal;          // the row whose impulse bounds it; -1: none
+    double weight;       // kg, 1 / (J W J^T)
+    double sum, shift;   // impulses so far
 } firn_body_row;
 
 /// body_solve.c: sweeps of projected Gauss-Seidel over contacts and joints.

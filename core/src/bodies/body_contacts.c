@@ -1,5 +1,6 @@
 /// Who touches whom. The points of one body are held against the distances of the other, and the
-/// other way round; a few contacts that lie far apart stand for all, so that what is flat lies flat.
+/// other way round; a few contacts that lie far apart stand for all, so that what is flat lies
+/// flat.
 ///
 /// Bodies that touch or are joined are one island, which sleeps when all of it has been slow for
 /// long enough, and wakes as one.
@@ -111,8 +112,8 @@ static void touch_pair(const firn_bodies *bodies, const firn_colliders *collider
     found.count = 0;
     add_candidates(body, firn_collider_slot(colliders, p->collider), p->margin, &found);
     if (p->other >= 0)
-        add_back(firn_body_slot(bodies, p->other),
-                 firn_collider_slot(colliders, body->collider), p->margin, &found);
+        add_back(firn_body_slot(bodies, p->other), firn_collider_slot(colliders, body->collider),
+                 p->margin, &found);
     p->contact_count = choose(&found, APART_SHARE * (double)body->spacing, kept);
     for (int i = 0; i < p->contact_count; i++) {
         kept[i].body = p->body;
@@ -150,16 +151,16 @@ static firn_result pairs_of(firn_bodies *bodies, const firn_colliders *colliders
     firn_near near = {.index = bodies->near.data};
     double spacing = (double)body->spacing;
     double radius = body->reach + NEAR_SHARE * spacing + 2.0 * dt * (speed_of(body) + fastest);
-    firn_colliders_near(colliders, NULL, firn_d3_vec(firn_d3_from(body->now.center)),
-                        (float)radius, &near);
+    firn_colliders_near(colliders, NULL, firn_d3_vec(firn_d3_from(body->now.center)), (float)radius,
+                        &near);
     for (int i = 0; i < near.count; i++) {
         const firn_collider *collider = firn_collider_slot(colliders, near.index[i]);
         int other = collider->driven ? collider->body1 - 1 : -1;
         if (near.index[i] == body->collider || (other >= 0 && other < index) ||
             (collider->body1 > 0 && are_joined(bodies, index, collider->body1 - 1)))
             continue;
-        FIRN_TRY(firn_array_reserve(bodies->budget, &bodies->pairs,
-                                    (size_t)bodies->pair_count + 1, sizeof(pair), error));
+        FIRN_TRY(firn_array_reserve(bodies->budget, &bodies->pairs, (size_t)bodies->pair_count + 1,
+                                    sizeof(pair), error));
         double closing = speed_of(body) + speed_near(collider, body);
         ((pair *)bodies->pairs.data)[bodies->pair_count++] =
             (pair){index, other, near.index[i], 0, NEAR_SHARE * spacing + 1.5 * dt * closing};

@@ -56,9 +56,9 @@ static void add_level_set(moments *sum, const firn_collider_def *shape, const fi
         if (!(t->value < 0.0f))
             continue;
         float half = 0.5f * (float)(t->edge - 1);
-        firn_d3 x = firn_d3_of(firn_transform_point(
-            set->map, firn_vec((float)t->origin.x + half, (float)t->origin.y + half,
-                               (float)t->origin.z + half)));
+        firn_d3 x = firn_d3_of(firn_transform_point(set->map, firn_vec((float)t->origin.x + half,
+                                                                       (float)t->origin.y + half,
+                                                                       (float)t->origin.z + half)));
         add_cube(sum, firn_d3_scale(scale, x).x, edge * t->edge, 1.0);
     }
 }
@@ -151,8 +151,8 @@ static int face_points(float half, float spacing)
     return n < 2 ? 2 : n > FACE_POINTS ? FACE_POINTS : n;
 }
 
-// Points stand inside by a little and are balls of that radius: edges are round, so that a corner on
-// another's edge knows which of its faces it lies on.
+// Points stand inside by a little and are balls of that radius: edges are round, so that a corner
+// on another's edge knows which of its faces it lies on.
 static const float ROUND_SHARE = 0.1f, ROUND_SPACING = 0.25f;
 
 // A grid over the faces of a box.
@@ -190,8 +190,8 @@ static firn_result axis_points(firn_budget *budget, firn_body *body, float half,
     FIRN_TRY(firn_array_claim(budget, &body->points, (size_t)n, sizeof(firn_vec3), error));
     firn_vec3 *points = body->points.data;
     for (int i = 0; i < n; i++)
-        points[i] = firn_vec(
-            0.0f, n > 1 ? half * (2.0f * (float)i / (float)(n - 1) - 1.0f) : 0.0f, 0.0f);
+        points[i] =
+            firn_vec(0.0f, n > 1 ? half * (2.0f * (float)i / (float)(n - 1) - 1.0f) : 0.0f, 0.0f);
     body->point_count = n;
     return FIRN_OK;
 }
@@ -211,7 +211,8 @@ static firn_vec3 surface_point(const firn_body *body, const firn_sdf *sdf, size_
     const firn_level_set *set = &sdf->set;
     const firn_collider_def *s = &body->def.shape;
     firn_coord o = set->leaf_origin[leaf];
-    firn_vec3 voxel = {(float)(o.x + (v >> 6)), (float)(o.y + (v >> 3 & 7)), (float)(o.z + (v & 7))};
+    firn_vec3 voxel = {(float)(o.x + (v >> 6)), (float)(o.y + (v >> 3 & 7)),
+                       (float)(o.z + (v & 7))};
     float far = set->values[leaf * FIRN_LEAF_VOXELS + (size_t)v] - s->offset / s->pose.scale;
     *there = fabsf(far) < 0.9f * set->map.scale;
     if (!*there)

@@ -48,8 +48,8 @@ firn_d3 firn_body_yield(const firn_body *body, firn_d3 impulse)
 
 firn_pose firn_body_pose(const firn_body *body, const firn_body_motion *motion)
 {
-    firn_d3 arm = firn_d33_mul(firn_d33_rotation(motion->rotation),
-                               firn_d3_from(body->mass.center));
+    firn_d3 arm =
+        firn_d33_mul(firn_d33_rotation(motion->rotation), firn_d3_from(body->mass.center));
     firn_pose pose = {.scale = body->scale};
     firn_d3_put(pose.translation, firn_d3_sub(firn_d3_from(motion->center), arm));
     memcpy(pose.rotation, motion->rotation, sizeof pose.rotation);
@@ -58,8 +58,7 @@ firn_pose firn_body_pose(const firn_body *body, const firn_body_motion *motion)
 
 void firn_body_put_pose(firn_body *body, const firn_pose *pose)
 {
-    firn_d3 arm =
-        firn_d33_mul(firn_d33_rotation(pose->rotation), firn_d3_from(body->mass.center));
+    firn_d3 arm = firn_d33_mul(firn_d33_rotation(pose->rotation), firn_d3_from(body->mass.center));
     firn_d3_put(body->now.center, firn_d3_madd(firn_d3_from(pose->translation), 1.0, arm));
     memcpy(body->now.rotation, pose->rotation, sizeof pose->rotation);
 }
@@ -94,8 +93,7 @@ firn_body_motion firn_body_advance(const firn_body *body, const firn_twist *twis
     for (int i = 0; i < 3; i++)
         end.center[i] += dt * (twist->linear.x[i] + body->shift.linear.x[i]);
     firn_d3_put(end.velocity, twist->linear);
-    firn_d3_put(end.spin,
-                turn_freely(body, body->now.rotation, twist->angular, dt, turned));
+    firn_d3_put(end.spin, turn_freely(body, body->now.rotation, twist->angular, dt, turned));
     firn_pose_turned(turned, body->shift.angular.x, dt, end.rotation);
     return end;
 }
@@ -126,8 +124,7 @@ void firn_bodies_place(firn_bodies *bodies, firn_colliders *colliders, double ti
         firn_collider *collider = firn_collider_slot(colliders, body->collider);
         collider->driven = firn_body_is_released(body, time);
         collider->driver = firn_body_pose(body, &body->now);
-        collider->speed =
-            1.01f * (float)fastest_point(body, body->now.velocity, body->now.spin);
+        collider->speed = 1.01f * (float)fastest_point(body, body->now.velocity, body->now.spin);
     }
 }
 
@@ -137,8 +134,7 @@ void firn_body_steer(const firn_body *body, firn_colliders *colliders)
     collider->pivot = firn_d3_vec(firn_d3_from(body->now.center));
     collider->velocity = firn_d3_vec(body->next.linear);
     collider->spin = firn_d3_vec(body->next.angular);
-    collider->speed =
-        1.01f * (float)fastest_point(body, body->next.linear.x, body->next.angular.x);
+    collider->speed = 1.01f * (float)fastest_point(body, body->next.linear.x, body->next.angular.x);
     collider->still = false;
 }
 
@@ -159,8 +155,8 @@ double firn_body_arrive(firn_body *body, firn_colliders *colliders, double dt)
     }
     collider->drift = 1.01f * (float)firn_d3_length(firn_d3_from(drift));
     collider->twirl = 1.01f * (float)firn_d3_length(firn_d3_from(twist));
-    double gone = firn_d3_length(firn_d3_from(from)) +
-                  firn_d3_length(firn_d3_from(turn)) * body->reach;
+    double gone =
+        firn_d3_length(firn_d3_from(from)) + firn_d3_length(firn_d3_from(turn)) * body->reach;
     collider->travel = 1.01f * (float)gone;
     return fmax(gone / dt, fastest_point(body, body->next.linear.x, body->next.angular.x));
 }
@@ -170,8 +166,8 @@ static firn_twist keyed_twist(const firn_body *body, const firn_collider *collid
 {
     firn_d3 spin = firn_d3_of(collider->spin);
     firn_d3 arm = firn_d3_sub(firn_d3_from(body->now.center), firn_d3_of(collider->pivot));
-    return (firn_twist){
-        firn_d3_madd(firn_d3_of(collider->velocity), 1.0, firn_d3_cross(spin, arm)), spin};
+    return (firn_twist){firn_d3_madd(firn_d3_of(collider->velocity), 1.0, firn_d3_cross(spin, arm)),
+                        spin};
 }
 
 // What is free goes on from where it is, with gravity; what sleeps lies.

@@ -62,8 +62,8 @@ static firn_d3 slide_direction(firn_d3 relative, firn_d3 normal)
     double speed = firn_d3_length(t);
     if (speed > 1e-9)
         return firn_d3_scale(1.0 / speed, t);
-    firn_d3 other = {{fabs(normal.x[0]) < 0.5 ? 1.0 : 0.0, fabs(normal.x[0]) < 0.5 ? 0.0 : 1.0,
-                      0.0}};
+    firn_d3 other = {
+        {fabs(normal.x[0]) < 0.5 ? 1.0 : 0.0, fabs(normal.x[0]) < 0.5 ? 0.0 : 1.0, 0.0}};
     t = firn_d3_cross(normal, other);
     return firn_d3_scale(1.0 / firn_d3_length(t), t);
 }

@@ -29,8 +29,8 @@ static const firn_body_touch *first_of(const firn_bodies *bodies, int body)
 static void find_force(const firn_bodies *bodies, firn_body_contact *c)
 {
     const firn_body *body = firn_body_slot(bodies, c->body);
-    const firn_body_touch *end = (const firn_body_touch *)bodies->touches.data +
-                                 bodies->touch_count;
+    const firn_body_touch *end =
+        (const firn_body_touch *)bodies->touches.data + bodies->touch_count;
     firn_d3 place = own_place(body, c->position);
     double nearest = SAME_SHARE * (double)body->spacing;
     for (const firn_body_touch *t = first_of(bodies, c->body); t < end && t->body == c->body; t++) {

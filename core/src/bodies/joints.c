@@ -100,8 +100,7 @@ static int hinge_rows(const place *p, const firn_joint_def *def, double dt, firn
     if (def->limited) {
         double angle = angle_of(p);
         rows[count++] = stop_row(p, axis, (double)def->upper - angle, dt);
-        rows[count++] =
-            stop_row(p, firn_d3_scale(-1.0, axis), angle - (double)def->lower, dt);
+        rows[count++] = stop_row(p, firn_d3_scale(-1.0, axis), angle - (double)def->lower, dt);
     }
     return count;
 }
@@ -143,8 +142,7 @@ int firn_joints_rows(const firn_bodies *bodies, double dt, firn_body_row *rows)
     int count = 0;
     for (int i = 0; i < bodies->joint_count; i++) {
         const firn_joint *joint = &joints[i];
-        if (!joint->alive ||
-            (!is_free(bodies, joint->body[0]) && !is_free(bodies, joint->body[1])))
+        if (!joint->alive || (!is_free(bodies, joint->body[0]) && !is_free(bodies, joint->body[1])))
             continue;
         place p = find_place(bodies, joint);
         for (int axis = 0; axis < 3; axis++)

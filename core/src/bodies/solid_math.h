@@ -61,8 +61,8 @@ static inline firn_d33 firn_d33_product(firn_d33 a, firn_d33 b)
     firn_d33 r;
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
-            r.m[3 * i + k] = a.m[3 * i] * b.m[k] + a.m[3 * i + 1] * b.m[3 + k] +
-                             a.m[3 * i + 2] * b.m[6 + k];
+            r.m[3 * i + k] =
+                a.m[3 * i] * b.m[k] + a.m[3 * i + 1] * b.m[3 + k] + a.m[3 * i + 2] * b.m[6 + k];
     return r;
 }
 
@@ -77,8 +77,7 @@ static inline firn_d33 firn_d33_rotation(const double q[4])
     double x = q[0], y = q[1], z = q[2], w = q[3];
     return (firn_d33){{1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
                        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
-                       2.0 * (x * z - w * y), 2.0 * (y * z + w * x),
-                       1.0 - 2.0 * (x * x + y * y)}};
+                       2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)}};
 }
 
 /// R A R^T

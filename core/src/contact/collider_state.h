@@ -52,13 +52,13 @@ struct firn_collider {
     float max_speed;        // m/s, of the surfaces that deform
 
     // One that is the surface of a body.
-    int body1;         // number of the body + 1; 0: of none
-    bool driven;       // its pose is that of a body, not of its keys
-    firn_pose driver;  // where it is at the start of the substep
-    float speed;       // m/s, of its fastest point
-    float travel;      // m, of its fastest point in the substep
-    float drift;       // m, by which the pivot goes on beyond what velocity says
-    float twirl;       // rad, likewise
+    int body1;        // number of the body + 1; 0: of none
+    bool driven;      // its pose is that of a body, not of its keys
+    firn_pose driver; // where it is at the start of the substep
+    float speed;      // m/s, of its fastest point
+    float travel;     // m, of its fastest point in the substep
+    float drift;      // m, by which the pivot goes on beyond what velocity says
+    float twirl;      // rad, likewise
 
     // The prepared substep.
     bool active;

@@ -10,8 +10,10 @@
 ///
 /// Sums are of nodes in their order within a block, then of blocks in theirs; with several ranks
 /// they go through the ranks in order, and every rank holds all bodies. The implicit step solves
-/// twice: nodes that are held keep the first xi+ during the solve, whose reaction the body gets, and
-/// meet the surface once more.
+/// twice: nodes that are held keep the first xi+ during the solve, whose reaction the body gets,
+/// and meet the surface once more.
+#include "body_coupling.h"
+
 #include "bodies/bodies.h"
 #include "sim_state.h"
 
@@ -75,8 +77,8 @@ static firn_result find_blocks(firn_sim *sim, firn_error *error)
 {
     firn_coupling *c = &sim->coupling;
     const firn_contact_lists *lists = &sim->contact.nodes;
-    FIRN_TRY(firn_array_claim(&sim->budget, &c->numbers, lists->block_count, sizeof(int32_t),
-                              error));
+    FIRN_TRY(
+        firn_array_claim(&sim->budget, &c->numbers, lists->block_count, sizeof(int32_t), error));
     FIRN_TRY(
         firn_array_claim(&sim->budget, &c->blocks, lists->block_count, sizeof(uint32_t), error));
     const uint32_t *begin = lists->begin.data;
@@ -107,8 +109,8 @@ firn_result firn_coupling_reserve(firn_sim *sim, firn_error *error)
     FIRN_TRY(firn_array_claim(budget, &c->counts, c->block_count, sizeof(int32_t), error));
     if (c->block_count > 0)
         memset(c->counts.data, 0, c->block_count * sizeof(int32_t));
-    return firn_array_claim(budget, &c->sums, sim->contact.nodes.entry_count * SUMS,
-                            sizeof(double), error);
+    return firn_array_claim(budget, &c->sums, sim->contact.nodes.entry_count * SUMS, sizeof(double),
+                            error);
 }
 
 size_t firn_coupling_block(const firn_coupling *c, size_t i)
@@ -203,8 +205,8 @@ static void add_site(const firn_body *body, const firn_collider_def *def, const 
 static void sum_block(const firn_sim *sim, size_t i)
 {
     const firn_coupling *c = &sim->coupling;
-    const uint32_t *begin = (const uint32_t *)sim->contact.nodes.begin.data +
-                            firn_coupling_block(c, i);
+    const uint32_t *begin =
+        (const uint32_t *)sim->contact.nodes.begin.data + firn_coupling_block(c, i);
     double *sums = c->sums.data;
     memset(sums + begin[0] * (size_t)SUMS, 0, (begin[1] - begin[0]) * SUMS * sizeof(double));
     const site *sites = (const site *)c->sites.data + i * FIRN_BLOCK_NODES;

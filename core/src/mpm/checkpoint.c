@@ -30,7 +30,7 @@ typedef struct checkpoint_header {
     float cell_size;
     int32_t kernel, transfer, integrator;
     int32_t material_count, source_count;
-    uint32_t channel_count;   // of the particles; firn_saved_channel of each follow the header
+    uint32_t channel_count; // of the particles; firn_saved_channel of each follow the header
     int32_t body_count, unused;
     uint32_t origin;          // of what made it, folded; 0: nobody said
     firn_state_scalars state; // what is restored
@@ -218,7 +218,8 @@ static bool sizes_are_sound(const firn_sim *sim, const checkpoint_header *h, siz
 {
     const firn_state_scalars *s = &h->state;
     return s->count <= FIRN_PARTICLE_LIMIT && s->sorted_count <= s->count &&
-           s->block_count <= s->sorted_count && s->touch_count <= FIRN_PARTICLE_LIMIT && h->total_size == size &&
+           s->block_count <= s->sorted_count && s->touch_count <= FIRN_PARTICLE_LIMIT &&
+           h->total_size == size &&
            h->total_size ==
                sizeof *h + list_size(h->channel_count) + firn_state_arrays(sim, s).bytes;
 }

@@ -286,8 +286,7 @@ static void meet_block(firn_sim *sim, size_t b, uint32_t rows, bool fills)
 {
     collide_block(sim, b, rows);
     hold_block(sim, b);
-    ((firn_node_limits *)sim->node_limits.data)[b] =
-        measure_block(sim, b, rows, notable_mass(sim));
+    ((firn_node_limits *)sim->node_limits.data)[b] = measure_block(sim, b, rows, notable_mass(sim));
     if (fills)
         fill_solids(sim, b, rows);
 }

@@ -1,4 +1,6 @@
 /// Bodies of a simulation, as its owner sees them.
+#include "firn/sim_bodies.h"
+
 #include "sim_state.h"
 
 #include <string.h>

@@ -55,7 +55,7 @@ typedef struct firn_collider_data {
     const firn_pose_key *keys; // from the frame before to this one
     bool deforms;              // then surface tells where it begins and ends
     firn_surface_key surface[2];
-    firn_vec3 color; // red, green, blue in pictures; zero: what the renderer has
+    firn_vec3 color;            // red, green, blue in pictures; zero: what the renderer has
     const firn_body_data *body; // NULL: it is animated; else snow moves it
 } firn_collider_data;
 
@@ -79,8 +79,8 @@ struct firn_body_data {
 
 /// A joint between bodies, named by what came along the links of its node.
 typedef struct firn_joint_data {
-    firn_joint_def def;               // without its bodies
-    const firn_collider_data *first;  // NULL: the world
+    firn_joint_def def;              // without its bodies
+    const firn_collider_data *first; // NULL: the world
     const firn_collider_data *second;
 } firn_joint_data;
 

@@ -61,8 +61,8 @@ FIRN_API firn_result firn_graph_check_inputs(firn_graph *graph, bool all_frames,
 
 /// Where a body was after a frame of a cache; false, and nothing set: the cache does not say. body
 /// is the name of its node, with that of its piece behind a dot.
-FIRN_API bool firn_body_pose_noted(const firn_manifest_view *manifest, int frame,
-                                   const char *body, firn_transform *pose);
+FIRN_API bool firn_body_pose_noted(const firn_manifest_view *manifest, int frame, const char *body,
+                                   firn_transform *pose);
 /// What a node of colliders made, as it stood after a frame of a cache, which may be NULL: bodies
 /// where the cache has them, all others where they are led. And the next piece of the same node.
 FIRN_API firn_collider_def firn_solid_noted(const firn_manifest_view *manifest, int frame,
