@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "plugin/picture": BASIC | {"collider"},
     "plugin/render": BASIC | {"collider", "field", "png", "points"},
     "plugin/usd": BASIC | {"points"},
-    "plugin/src": BASIC,
+    "plugin/src": BASIC | {"exchange"},
     "plugin/nodes": {"*", "!graph"},
     "plugin/shot": {"*"},
     "plugin/cli": {"*"},
@@ -64,6 +64,7 @@ MAY_ALSO_INCLUDE = {
                                 "force"},
     "core/include/firn/firn.h": {"*"},
     "core/include/firn/solid_set.h": {"collider"},
+    "plugin/include/firn/ranks.h": {"exchange"},
     "plugin/include/firn/data.h": {"channel", "collider", "field", "force", "material", "points",
                                    "source"},
 }

@@ -109,20 +109,33 @@ int firn_owners_rank(const firn_owners *owners, uint64_t key)
     return low;
 }
 
+// Keeps account of a call of the exchange that began at a time.
+static void count_call(firn_owners *owners, double begun, size_t sent)
+{
+    owners->account.waited += firn_seconds() - begun;
+    owners->account.sent += sent;
+}
+
 void firn_owners_largest(firn_owners *owners, double *values, int count)
 {
     const firn_exchange *e = &owners->exchange;
-    if (firn_owners_shared(owners) && !owners->lost)
-        owners->lost = !e->largest(e->user, values, count);
+    if (!firn_owners_shared(owners) || owners->lost)
+        return;
+    double begun = firn_seconds();
+    owners->lost = !e->largest(e->user, values, count);
+    count_call(owners, begun, (size_t)count * sizeof *values);
 }
 
 void firn_owners_fold(firn_owners *owners, void *state, size_t size, firn_fold *add, void *context)
 {
     const firn_exchange *e = &owners->exchange;
-    if (!firn_owners_shared(owners))
+    double begun = firn_owners_shared(owners) ? firn_seconds() : 0.0;
+    if (!firn_owners_shared(owners)) {
         add(state, context);
-    else if (!owners->lost)
+    } else if (!owners->lost) {
         owners->lost = !e->fold(e->user, state, size, add, context);
+        count_call(owners, begun, size);
+    }
 }
 
 static void add_number(void *state, void *context) { *(uint64_t *)state += *(uint64_t *)context; }
@@ -176,8 +189,10 @@ firn_result firn_owners_agree(firn_owners *owners, firn_result result, firn_erro
 void firn_owners_numbers(firn_owners *owners, const uint64_t *to, uint64_t *from)
 {
     const firn_exchange *e = &owners->exchange;
+    double begun = firn_seconds();
     if (!owners->lost)
         owners->lost = !e->numbers(e->user, to, from);
+    count_call(owners, begun, (rank_count(owners) - 1) * sizeof *to);
     if (owners->lost)
         memset(from, 0, rank_count(owners) * sizeof *from);
 }
@@ -185,8 +200,13 @@ void firn_owners_numbers(firn_owners *owners, const uint64_t *to, uint64_t *from
 void firn_owners_send(firn_owners *owners, const firn_parcel *send, const firn_parcel *receive)
 {
     const firn_exchange *e = &owners->exchange;
+    double begun = firn_seconds();
+    size_t bytes = 0;
     if (!owners->lost)
         owners->lost = !e->begin(e->user, send, receive) || !e->end(e->user);
+    for (size_t r = 0; r < rank_count(owners); r++)
+        bytes += r != (size_t)e->rank ? send[r].bytes : 0;
+    count_call(owners, begun, bytes);
     // What did not come counts as nothing until the failure is noticed.
     for (size_t r = 0; owners->lost && r < rank_count(owners); r++)
         if (receive[r].bytes > 0)

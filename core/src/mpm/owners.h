@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "grid.h"
 
-#include "firn/exchange.h"
+#include "firn/sim.h"
 
 /// Particles, or any other entries of a list, that belong to a rank.
 typedef struct firn_rank_range {
@@ -26,6 +26,10 @@ typedef struct firn_owners {
     firn_budget *budget;
     bool lost;  // another rank could not be reached
     bool fixed; // intervals stay as they are
+    firn_rank_stats account;
+    double begun;  // s of firn_seconds, when what is below began to be counted; 0: not yet
+    double waited; // s of account.waited at that moment
+    double cost;   // seconds per particle of this rank over those of the mean rank
     // Of all ranks, since the last sort.
     size_t particle_count, node_block_count;
 
