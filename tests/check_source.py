@@ -62,6 +62,7 @@ MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
     "core/include/firn/sim.h": {"channel", "material", "collider", "exchange", "source", "field",
                                 "force"},
+    "core/include/firn/sim_ranks.h": {"sim"},
     "core/include/firn/firn.h": {"*"},
     "core/include/firn/solid_set.h": {"collider"},
     "plugin/include/firn/ranks.h": {"exchange"},

@@ -4,7 +4,7 @@
 #define FIRN_SOLVER_RANKS_H
 
 #include "firn/node.h"
-#include "firn/sim.h"
+#include "firn/sim_ranks.h"
 
 enum { FIRN_RANK_STAT_COUNT = 6 };
 

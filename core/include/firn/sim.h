@@ -81,28 +81,9 @@ FIRN_API void firn_sim_destroy(firn_sim *sim);
 ///
 /// Views, firn_sim_read, firn_sim_save and firn_sim_hash are of the particles that this rank holds
 /// after a step; ranks in their order have them in the order of one rank. Statistics are of all
-/// ranks, except for bytes and seconds.
+/// ranks, except for bytes and seconds. firn/sim_ranks.h has what all of them hold.
 FIRN_API firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
                                             firn_sim **sim, firn_error *error);
-
-/// What all ranks hold, in the order of one rank. Collective: out and path are those of the first
-/// rank, which alone reads and writes. A checkpoint has the bytes that one rank writes, and is
-/// loaded by any number of ranks. Of a simulation that is alone these are its own particles.
-FIRN_API firn_result firn_sim_gather_count(firn_sim *sim, size_t *count, firn_error *error);
-FIRN_API firn_result firn_sim_gather(firn_sim *sim, int channel, void *out, firn_error *error);
-FIRN_API firn_result firn_sim_gather_save(firn_sim *sim, const char *path, firn_error *error);
-FIRN_API firn_result firn_sim_scatter_load(firn_sim *sim, const char *path, firn_error *error);
-
-/// What this rank has had to do with the others since it was made.
-typedef struct firn_rank_stats {
-    double waited;       // s, in calls of the exchange
-    uint64_t sent;       // bytes to others
-    uint64_t halo;       // bytes of them that were pieces of tiles
-    uint64_t cuts;       // how often the intervals of blocks were cut again
-    double halo_seconds; // s of waited, for pieces of tiles
-    size_t particles;    // that this rank holds
-} firn_rank_stats;
-FIRN_API firn_rank_stats firn_sim_rank_stats(const firn_sim *sim);
 
 /// One more channel for all particles, of the table or the caller's own; before the first source
 /// fills. Its values are carried along with the particles and mean nothing to the simulation.

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "grid.h"
 
-#include "firn/sim.h"
+#include "firn/sim_ranks.h"
 
 /// Particles, or any other entries of a list, that belong to a rank.
 typedef struct firn_rank_range {
