@@ -27,9 +27,10 @@ typedef struct firn_owners {
     bool lost;  // another rank could not be reached
     bool fixed; // intervals stay as they are
     firn_rank_stats account;
-    double begun;  // s of firn_seconds, when what is below began to be counted; 0: not yet
-    double waited; // s of account.waited at that moment
-    double cost;   // seconds per particle of this rank over those of the mean rank
+    // The work of this rank in firn_sim_step, waiting left out, since it was last measured.
+    double clock; // s, firn_seconds less account.waited when it began to run; 0: it stands
+    double busy;  // s
+    double cost;  // of a particle here over the mean of all ranks; 0: not known since the last cut
     // Of all ranks, since the last sort.
     size_t particle_count, node_block_count;
 
@@ -105,8 +106,12 @@ void firn_owners_send(firn_owners *owners, const firn_parcel *send, const firn_p
 /// Room for those parcels: the first rank_count to be sent, then those to be received.
 firn_parcel *firn_owners_parcels(const firn_owners *owners);
 
-/// Cuts the world into intervals of about as many particles, at the blocks that are there and the
-/// new particles. Collective.
+/// A call of firn_sim_step begins and ends: work is counted in between.
+void firn_owners_start_clock(firn_owners *owners);
+void firn_owners_stop_clock(firn_owners *owners);
+
+/// Cuts the world into intervals of about as much work, at the blocks that are there and the new
+/// particles. Collective.
 firn_result firn_owners_cut(firn_owners *owners, const firn_grid *grid, const uint64_t *new_keys,
                             size_t new_count, int thread_count, firn_error *error);
 
