@@ -55,8 +55,11 @@ static int load(const request *own, const char *path, const firn_ranks *ranks, f
 
 static int cook(const request *own, const char *path, bool resume)
 {
-    const firn_bake_run_def run = {
-        firn_voice_choose(own->quiet != NULL, own->json != NULL, own->progress), 0, 0};
+    firn_voice voice = firn_voice_choose(own->quiet != NULL, own->json != NULL, own->progress);
+    // A launcher gives a terminal of its own to what it starts, wherever its output goes.
+    if (voice == FIRN_VOICE_BAR && firn_ranks_launched() > 0)
+        voice = FIRN_VOICE_PLAIN;
+    const firn_bake_run_def run = {voice, 0, 0};
     if (!firn_progress_is_known(own->progress))
         return firn_usage(resume ? "resume" : "cook", "--progress takes alf or openjd, not '%s'",
                           own->progress);

@@ -136,7 +136,7 @@ class Farm(Ranks):
     def kill_after(self, count, frame, victim, number, wait=0.0):
         """Sends a signal to a rank when a frame is there."""
         process = self.launch(count, "resume", self.scene, "--quiet", "--threads", 1)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 200
         while not (self.place / f"shot_v1.{frame:04d}.bgeo").exists():
             self.assertLess(time.monotonic(), end, "no frame came")
             self.assertIsNone(process.poll(), "it ended by itself")

@@ -21,6 +21,7 @@ typedef struct firn_rank_stats {
     double waited;       // s, in calls of the exchange
     uint64_t sent;       // bytes to others
     uint64_t halo;       // bytes of them that were pieces of tiles
+    uint64_t folds, maxima, parcels; // calls that go from rank to rank, to all, to neighbors
     uint64_t cuts;       // how often the intervals of blocks were cut again
     double halo_seconds; // s of waited, for pieces of tiles
     size_t particles;    // that this rank holds

@@ -131,6 +131,7 @@ void firn_owners_largest(firn_owners *owners, double *values, int count)
     double begun = firn_seconds();
     owners->lost = !e->largest(e->user, values, count);
     count_call(owners, begun, (size_t)count * sizeof *values);
+    owners->account.maxima++;
 }
 
 void firn_owners_fold(firn_owners *owners, void *state, size_t size, firn_fold *add, void *context)
@@ -142,6 +143,7 @@ void firn_owners_fold(firn_owners *owners, void *state, size_t size, firn_fold *
     } else if (!owners->lost) {
         owners->lost = !e->fold(e->user, state, size, add, context);
         count_call(owners, begun, size);
+        owners->account.folds++;
     }
 }
 
@@ -214,6 +216,7 @@ void firn_owners_send(firn_owners *owners, const firn_parcel *send, const firn_p
     for (size_t r = 0; r < rank_count(owners); r++)
         bytes += r != (size_t)e->rank ? send[r].bytes : 0;
     count_call(owners, begun, bytes);
+    owners->account.parcels++;
     // What did not come counts as nothing until the failure is noticed.
     for (size_t r = 0; owners->lost && r < rank_count(owners); r++)
         if (receive[r].bytes > 0)
