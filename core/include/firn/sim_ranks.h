@@ -18,13 +18,13 @@ FIRN_API firn_result firn_sim_scatter_load(firn_sim *sim, const char *path, firn
 
 /// What this rank has had to do with the others since it was made.
 typedef struct firn_rank_stats {
-    double waited;       // s, in calls of the exchange
-    uint64_t sent;       // bytes to others
-    uint64_t halo;       // bytes of them that were pieces of tiles
+    double waited;                   // s, in calls of the exchange
+    uint64_t sent;                   // bytes to others
+    uint64_t halo;                   // bytes of them that were pieces of tiles
     uint64_t folds, maxima, parcels; // calls that go from rank to rank, to all, to neighbors
-    uint64_t cuts;       // how often the intervals of blocks were cut again
-    double halo_seconds; // s of waited, for pieces of tiles
-    size_t particles;    // that this rank holds
+    uint64_t cuts;                   // how often the intervals of blocks were cut again
+    double halo_seconds;             // s of waited, for pieces of tiles
+    size_t particles;                // that this rank holds
 } firn_rank_stats;
 FIRN_API firn_rank_stats firn_sim_rank_stats(const firn_sim *sim);
 

@@ -94,18 +94,23 @@ firn_result firn_owners_open(firn_owners *owners, const firn_exchange *exchange,
 void firn_owners_free(firn_owners *owners)
 {
     firn_array *arrays[] = {
-        &owners->cuts,    &owners->peers,  &owners->numbers,   &owners->parcels, &owners->counts,
-        &owners->ghosts,  &owners->flags,  &owners->borders,   &owners->shared,  &owners->pieces,
-        &owners->out,     &owners->places, &owners->shared_at, &owners->offsets, &owners->tiles,
-        &owners->receive, &owners->send,   &owners->scratch,   &owners->codes,   &owners->order};
+        &owners->cuts,   &owners->peers,   &owners->numbers,   &owners->parcels, &owners->counts,
+        &owners->ghosts, &owners->flags,   &owners->borders,   &owners->shared,  &owners->pieces,
+        &owners->out,    &owners->places,  &owners->shared_at, &owners->offsets, &owners->tiles,
+        &owners->filled, &owners->receive, &owners->send,      &owners->scratch, &owners->codes,
+        &owners->order};
     for (size_t i = 0; owners->budget != NULL && i < FIRN_COUNT(arrays); i++)
         firn_array_free(owners->budget, arrays[i]);
 }
 
 int firn_owners_rank(const firn_owners *owners, uint64_t key)
 {
-    const uint64_t *cuts = owners->cuts.data;
-    int low = 0, high = owners->exchange.rank_count - 1;
+    return firn_cuts_rank(owners->cuts.data, owners->exchange.rank_count, key);
+}
+
+int firn_cuts_rank(const uint64_t *cuts, int rank_count, uint64_t key)
+{
+    int low = 0, high = rank_count - 1;
     while (low < high) {
         int middle = low + (high - low) / 2;
         if (cuts[middle] <= key)
@@ -372,10 +377,14 @@ static firn_result sort_fresh(firn_owners *owners, weights *w, const uint64_t *n
 }
 
 firn_result firn_owners_cut(firn_owners *owners, const firn_grid *grid, const uint64_t *new_keys,
-                            size_t new_count, int thread_count, firn_error *error)
+                            size_t new_count, bool scattered, int thread_count, firn_error *error)
 {
     if (owners->fixed)
         return FIRN_OK;
+    if (owners->scattered_end > 0 && firn_owners_any(owners, scattered)) {
+        memcpy(owners->cuts.data, owners->filled.data, (rank_count(owners) - 1) * sizeof(uint64_t));
+        return FIRN_OK;
+    }
     weights w = {.owners = owners, .grid = grid};
     firn_result result = sort_fresh(owners, &w, new_keys, new_count, thread_count, error);
     FIRN_TRY(firn_owners_agree(owners, result, error));
