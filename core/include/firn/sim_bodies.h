@@ -1,5 +1,5 @@
-/// Bodies and joints of a simulation, which keeps them as it keeps its particles: checkpoints, marks
-/// and the hash hold them.
+/// Bodies and joints of a simulation, which keeps them as it keeps its particles: checkpoints,
+/// marks and the hash hold them.
 #ifndef FIRN_SIM_BODIES_H
 #define FIRN_SIM_BODIES_H
 
@@ -27,7 +27,8 @@ FIRN_API firn_result firn_sim_add_joint(firn_sim *sim, const firn_joint_def *def
                                         firn_error *error);
 FIRN_API firn_result firn_sim_remove_joint(firn_sim *sim, firn_joint_id id, firn_error *error);
 
-/// firn_sim_collider_force of a body, by snow alone: bodies and colliders that it touches are not in it.
+/// firn_sim_collider_force of a body, by snow alone: bodies and colliders that it touches are not
+/// in it.
 FIRN_API firn_result firn_sim_body_force(const firn_sim *sim, firn_body_id id,
                                          firn_collider_force *force, firn_error *error);
 

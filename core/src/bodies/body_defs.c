@@ -7,7 +7,8 @@
 // clang-format off
 static const firn_param body_params[] = {
     {ROW(density), FIRN_FLOAT, {700.0}, 1e-3, 1e6, "kg/m^3",
-     "Density of the inside of the shape: wood 700, ice 917, rock 2600; snow carries what is lighter"},
+     "Density of the inside of the shape: wood 700, ice 917, rock 2600; snow carries what is "
+     "lighter"},
     {ROW(mass), FIRN_FLOAT, {0.0}, 0.0, 1e9, "kg",
      "Mass of the whole body; 0 takes it from the density"},
     {ROW(own_center), FIRN_BOOL, {0}, 0.0, 1.0, "",
@@ -25,8 +26,8 @@ static const firn_param body_params[] = {
     {ROW(free_turn), FIRN_VEC3, {1.0, 1.0, 1.0}, 0.0, 1.0, "",
      "Axes of the world about which it turns: 0 holds it"},
     {ROW(release), FIRN_DOUBLE, {-1e9}, -1e9, 1e9, "s",
-     "Simulated time from which it moves on its own; until then it stands or follows its animation, "
-     "and is let go with its velocity"},
+     "Simulated time from which it moves on its own; until then it stands or follows its "
+     "animation, and is let go with its velocity"},
 };
 // clang-format on
 
@@ -59,7 +60,8 @@ static const firn_param joint_params[] = {
     {ROW(axis), FIRN_VEC3, {0.0, 0.0, 1.0}, -1.0, 1.0, "",
      "Axis of a hinge; the middle of the cone of a limited ball joint"},
     {ROW(limited), FIRN_BOOL, {0}, 0.0, 1.0, "", "The angle stays in a range"},
-    {ROW(lower), FIRN_FLOAT, {-0.5}, -3.1, 0.0, "rad", "Least angle of a hinge; 0 is how it begins"},
+    {ROW(lower), FIRN_FLOAT, {-0.5}, -3.1, 0.0, "rad",
+     "Least angle of a hinge; 0 is how it begins"},
     {ROW(upper), FIRN_FLOAT, {0.5}, 0.0, 3.1, "rad",
      "Largest angle of a hinge, or by which a ball joint swings from its axis"},
     {ROW(motor_torque), FIRN_FLOAT, {0.0}, 0.0, 1e9, "N m",
