@@ -1,6 +1,6 @@
 /// Contacts and joints of bodies: projected Gauss-Seidel in a fixed number of sweeps, forth and
 /// back, so that the result is a function of the state. What moves bodies out of each other is
-/// solved beside it and carries no momentum (split impulses), method.md (66).
+/// solved beside it and carries no momentum (split impulses), method.md (64).
 #include "bodies.h"
 
 #include <float.h>

@@ -36,7 +36,7 @@ typedef struct firn_motion_key {
 /// A level set and how its surface moves.
 typedef struct firn_surface {
     firn_sdf sdf;
-    firn_flow flow;
+    firn_flow_grid flow;
 } firn_surface;
 
 struct firn_collider {
