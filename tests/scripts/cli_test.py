@@ -215,7 +215,7 @@ class ExitCodes(Firn):
         self.assertIn("if it is in centimeters, set file_unit to cm", self.err)
         self.firn(*words, "--set", "ground.mesh_voxel_size=0.05", code=2)
         self.assertRegex(self.err, "voxels of .*if it is in centimeters, set file_unit to cm")
-        self.refused(2, "big.*a mesh.*set shape to mesh", *words, "--set", "ground.shape=level_set")
+        self.refused(6, "big.*a mesh.*set shape to mesh", *words, "--set", "ground.shape=level_set")
         Path(self.folder, "big.0003.obj").write_text("v 1 2\n")
         self.assertIn("inputs: 2 read", self.firn(*words))
         self.firn(*words, "--all-frames", code=10)
