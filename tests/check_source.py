@@ -39,9 +39,10 @@ MAY_INCLUDE = {
     "plugin/picture": BASIC | {"collider"},
     "plugin/render": BASIC | {"collider", "field", "png", "points"},
     "plugin/usd": BASIC | {"points"},
-    "plugin/src": BASIC,
+    "plugin/src": BASIC | {"exchange"},
     "plugin/nodes": {"*", "!graph"},
     "plugin/shot": {"*"},
+    "plugin/report": {"*"},
     "plugin/cli": {"*"},
     "tests": {"*"},
 }
@@ -62,12 +63,18 @@ MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
     "core/include/firn/sim.h": {"channel", "material", "collider", "exchange", "source", "field",
                                 "force"},
+    "core/include/firn/sim_ranks.h": {"sim"},
     "core/include/firn/firn.h": {"*"},
     "core/include/firn/solid_set.h": {"collider"},
+    "plugin/include/firn/ranks.h": {"exchange"},
     "plugin/include/firn/data.h": {"channel", "collider", "field", "force", "material", "points",
                                    "source"},
 }
-MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
+MAY_INCLUDE_PRIVATE = {
+    "plugin/src": {"nodes/nodes.h"},
+    "plugin/cli": {f"report/{name}.h" for name in ("followed", "surface_points", "view",
+                                                   "wedge_table")},
+}
 # The rooms of core/src, and those whose headers each may include. What a second solver needs does
 # not know mpm.
 ROOMS = {
