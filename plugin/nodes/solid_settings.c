@@ -67,6 +67,8 @@ firn_result firn_solid_check(const firn_solid_settings *s, firn_error *error)
     if (input->file[0] == '\0')
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "file is empty; it must name the mesh or level set");
+    if (s->shape == FIRN_SOLID_LEVEL_SET)
+        FIRN_TRY(firn_check_level_set_name(input->file, "shape", error));
     bool archive = s->shape == FIRN_SOLID_MESH && firn_path_ends_with(input->file, ".abc");
     if (input->deforming && !archive && !firn_path_has_frame(input->file))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
