@@ -25,7 +25,8 @@ typedef struct firn_checkpoint_header {
     float cell_size;
     int32_t kernel, transfer, integrator;
     int32_t material_count, source_count;
-    uint32_t channel_count;   // of the particles; firn_saved_channel of each follow the header
+    uint32_t channel_count; // of the particles; firn_saved_channel of each follow the header
+    int32_t body_count, unused;
     uint32_t origin;          // of what made it, folded; 0: nobody said
     firn_state_scalars state; // what is restored
 } firn_checkpoint_header;
