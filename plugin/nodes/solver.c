@@ -4,6 +4,7 @@
 #include "contact_stats.h"
 #include "force_links.h"
 #include "point_file.h"
+#include "solver_ranks.h"
 
 #include "firn/sim.h"
 
@@ -44,7 +45,10 @@ typedef struct state {
     void **copies;           // of what the simulation keeps in another form
     size_t capacity;         // particles that fit in each copy
     firn_particle_data data;
-    firn_stat *stats; // STAT_COUNT of the simulation, then those of each collider
+    firn_stat *stats;      // STAT_COUNT of the simulation, those of ranks, then of each collider
+    size_t base;           // stats before those of the colliders
+    size_t particle_count; // of all ranks
+    firn_rank_account account;
 
     // Of the frame in progress.
     const firn_cook *cook;
@@ -204,7 +208,8 @@ static firn_result add_colliders(const firn_cook *cook, firn_error *error)
         const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
         FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
     }
-    return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
+    own->base = STAT_COUNT + (firn_cook_exchange(cook) != NULL ? FIRN_RANK_STAT_COUNT : 0);
+    return firn_contact_stats_create(cook, "colliders", own->base, &own->stats, error);
 }
 
 // Simulated time is zero at the first frame.
@@ -267,22 +272,29 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
     return firn_force_links_change(cook, own->sim, own->forces, error);
 }
 
+static firn_result surround(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    FIRN_TRY(add_air(cook, error));
+    FIRN_TRY(add_colliders(cook, error));
+    return firn_force_links_add(cook, own->sim, &own->forces, error);
+}
+
 static firn_result build(const firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
-    FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
+    firn_result result = firn_solver_create(cook, &s->def, &own->sim, error);
+    FIRN_TRY(firn_cook_agree(cook, result, error));
     firn_sim_set_origin(own->sim, cook->hash);
     FIRN_TRY(add_sources(cook, error));
-    FIRN_TRY(add_air(cook, error));
-    FIRN_TRY(add_colliders(cook, error));
-    FIRN_TRY(firn_force_links_add(cook, own->sim, &own->forces, error));
+    FIRN_TRY(firn_cook_agree(cook, surround(cook, error), error));
     own->frame = cook->frame;
     if (cook->restore == NULL)
         return FIRN_OK;
     // With the values of the frame that was saved, those of the next are seen to be different.
-    FIRN_TRY(apply_own_keys(cook, error));
-    FIRN_TRY(firn_sim_load(own->sim, cook->restore, error));
+    FIRN_TRY(firn_cook_agree(cook, apply_own_keys(cook, error), error));
+    FIRN_TRY(firn_sim_scatter_load(own->sim, cook->restore, error));
     double apart = (firn_sim_time(own->sim) - time_of(cook, cook->frame)) * cook->fps;
     if (!(fabs(apart) < 0.01))
         return firn_fail(error, FIRN_ERR_FORMAT,
@@ -297,7 +309,7 @@ static void collect_stats(state *own)
 {
     firn_step_stats now = firn_sim_stats(own->sim);
     const firn_stat stats[STAT_COUNT] = {
-        {"particles", (double)firn_sim_particles(own->sim).count},
+        {"particles", (double)own->particle_count},
         {"asleep", (double)now.asleep},
         {"time", firn_sim_time(own->sim)},
         {"substeps", own->substeps_before < 0 ? 0.0 : (double)(now.substep - own->substeps_before)},
@@ -325,13 +337,14 @@ static bool on_substep(const firn_step_stats *stats, void *user)
     // After a restore only the first substep tells the number of those before it.
     if (own->substeps_before < 0)
         own->substeps_before = stats->substep - 1;
+    own->particle_count = stats->particles;
     own->iterations += stats->iterations;
     own->rejected += stats->rejected;
     collect_stats(own);
     return firn_cook_progress(own->cook, stats->progress, own->stats, STAT_COUNT);
 }
 
-static firn_result advance(firn_cook *cook, firn_error *error)
+static firn_result prepare(firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
     if (cook->keep)
@@ -339,6 +352,13 @@ static firn_result advance(firn_cook *cook, firn_error *error)
     FIRN_TRY(apply_keys(cook, error));
     for (size_t i = 0; i < own->collider_count; i++)
         FIRN_TRY(move_collider(cook, i, error));
+    return FIRN_OK;
+}
+
+static firn_result advance(firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    FIRN_TRY(firn_cook_agree(cook, prepare(cook, error), error));
     firn_sim_set_progress(own->sim, on_substep, own);
     double seconds = time_of(cook, cook->frame) - firn_sim_time(own->sim);
     firn_result result = firn_sim_step(own->sim, seconds, error);
@@ -352,6 +372,14 @@ static firn_result advance(firn_cook *cook, firn_error *error)
 
 // --- What comes out ------------------------------------------------------------------------------
 
+static void release_copies(state *own)
+{
+    for (int i = 0; i < own->channel_count && own->copies != NULL; i++) {
+        firn_free(own->copies[i]);
+        own->copies[i] = NULL;
+    }
+}
+
 // The columns and their copies are as many as there are channels, published or not.
 static firn_result claim_columns(state *own, size_t count, firn_error *error)
 {
@@ -364,10 +392,7 @@ static firn_result claim_columns(state *own, size_t count, firn_error *error)
     }
     if (count <= own->capacity)
         return FIRN_OK;
-    for (int i = 0; i < own->channel_count; i++) {
-        firn_free(own->copies[i]);
-        own->copies[i] = NULL;
-    }
+    release_copies(own);
     own->capacity = count + count / 4 + 1;
     return FIRN_OK;
 }
@@ -391,11 +416,36 @@ static bool is_published(const settings *s, const firn_sim *sim, int index)
            ((use & FIRN_CHANNEL_ON_DEMAND) == 0 || s->deformation);
 }
 
-static firn_result publish(firn_cook *cook, firn_error *error)
+// Where there are other ranks: what is published of all particles, for the first rank.
+static firn_result gather(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    size_t columns = 0;
+    FIRN_TRY(firn_sim_gather_count(own->sim, &own->particle_count, error));
+    FIRN_TRY(firn_cook_agree(cook, claim_columns(own, 0, error), error));
+    for (int i = 0; i < own->channel_count; i++) {
+        if (!is_published(s, own->sim, i))
+            continue;
+        FIRN_TRY(
+            firn_solver_gather(cook, own->sim, i, own->particle_count, &own->copies[i], error));
+        own->columns[columns++] =
+            firn_channel_column(firn_sim_channel(own->sim, i), own->copies[i]);
+    }
+    own->data.points =
+        (firn_points){.count = firn_cook_exchange(cook)->rank == 0 ? own->particle_count : 0,
+                      .attributes = own->columns,
+                      .attribute_count = columns};
+    return FIRN_OK;
+}
+
+// The particles as they are, and copies of what the simulation keeps in another form.
+static firn_result view(firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
     size_t count = firn_sim_particles(own->sim).count, columns = 0;
+    own->particle_count = count;
     FIRN_TRY(claim_columns(own, count, error));
     for (int i = 0; i < own->channel_count; i++) {
         if (!is_published(s, own->sim, i))
@@ -409,14 +459,26 @@ static firn_result publish(firn_cook *cook, firn_error *error)
     }
     own->data.points =
         (firn_points){.count = count, .attributes = own->columns, .attribute_count = columns};
+    return FIRN_OK;
+}
+
+static firn_result publish(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    const bool shared = firn_cook_exchange(cook) != NULL;
+    FIRN_TRY(shared ? gather(cook, error) : view(cook, error));
+    if (shared)
+        FIRN_TRY(
+            firn_solver_account(cook, own->sim, &own->account, own->stats + STAT_COUNT, error));
     own->data.cell_size = s->def.cell_size;
     collect_stats(own);
     for (size_t i = 0; i < own->collider_count; i++)
-        FIRN_TRY(firn_contact_stats_fill(own->sim, own->colliders[i], i, own->stats + STAT_COUNT,
-                                         error));
+        FIRN_TRY(
+            firn_contact_stats_fill(own->sim, own->colliders[i], i, own->stats + own->base, error));
     cook->output->particles = &own->data;
     cook->output->stats = own->stats;
-    cook->output->stat_count = STAT_COUNT + FIRN_CONTACT_STAT_COUNT * own->collider_count;
+    cook->output->stat_count = own->base + FIRN_CONTACT_STAT_COUNT * own->collider_count;
     return FIRN_OK;
 }
 
@@ -427,6 +489,9 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     own->iterations = own->rejected = 0.0;
     own->substeps_before = -1;
     own->begun = firn_seconds();
+    if (firn_cook_exchange(cook) != NULL)
+        release_copies(own); // the memory of a frame that is written is there for the next
+    firn_solver_begin_account(own->sim, &own->account);
     FIRN_TRY(own->sim == NULL ? build(cook, error) : advance(cook, error));
     return publish(cook, error);
 }
@@ -439,7 +504,7 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     *frame = own->frame;
     if (own->stopped)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the frame before the stop was not kept");
-    return firn_sim_save(own->sim, path, error);
+    return firn_sim_gather_save(own->sim, path, error);
 }
 
 // Particles as a write node left them. Nodes behind take what is checked here.
@@ -493,4 +558,5 @@ const firn_node_type firn_node_solver = {
     .save = save,
     .replay = replay,
     .machine = machine,
+    .shared = true,
 };

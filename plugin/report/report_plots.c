@@ -34,6 +34,10 @@ static const struct {
     {"Plastic volume ratio: below 1 packed, above 1 loosened", "", 1.0, false, true, FINDING_END,
      {{"mean_jp", "mean J_P"}, {"min_jp", "smallest J_P"}}},
     {"Memory of the simulation", "MB", 1e-6, true, true, FINDING_PEAK, {{"bytes", "memory"}}},
+    {"Work of the ranks, per frame", "s", 1.0, true, false, FINDING_NONE,
+     {{"rank_seconds", "mean rank"}, {"rank_seconds_most", "busiest"}, {"rank_waited", "waits"}}},
+    {"Sent between ranks, per frame", "MB", 1e-6, true, false, FINDING_TOTAL,
+     {{"rank_sent", "sent"}}},
     {"Files of a frame", "MB", 1e-6, true, false, FINDING_TOTAL, {{"file_bytes", "files"}}},
 };
 // clang-format on

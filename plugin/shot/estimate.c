@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "estimate.h"
 
+#include "firn/channel.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -144,7 +146,7 @@ static firn_result add_stages(firn_graph *graph, firn_estimate *e, firn_error *e
 
 static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *error)
 {
-    e->memory_bytes = resident_bytes();
+    e->memory_bytes = e->base_bytes = resident_bytes();
     for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
         const char *node = firn_graph_node(graph, i);
         if (strcmp(firn_graph_node_type(graph, node)->name, "solver") != 0 ||
@@ -165,6 +167,27 @@ static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *erro
     e->machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     check_machine(e);
     return FIRN_OK;
+}
+
+// What blocks near those of other ranks add to a rank's share.
+#define GHOSTS 1.15
+
+// Particles are shared; the first rank also holds what it writes of all of them, and volumes.
+firn_rank_memory firn_estimate_ranks(const firn_estimate *e, int ranks)
+{
+    double shared = 0.0, written = 0.0;
+    if (ranks < 2)
+        return (firn_rank_memory){e->memory_bytes, 0.0};
+    for (size_t i = 0; i < e->solver_count; i++)
+        shared += e->solvers[i].bytes;
+    for (int c = 0; c < firn_channel_count(); c++) {
+        const firn_channel *row = firn_channel_at(c);
+        if ((row->use & FIRN_CHANNEL_PUBLISHED) != 0 && (row->use & FIRN_CHANNEL_ON_DEMAND) == 0)
+            written += (double)row->components * (double)firn_channel_type_size(row->type);
+    }
+    double part = GHOSTS * shared / ranks;
+    return (firn_rank_memory){e->memory_bytes - shared + part + written * e->particles,
+                              e->base_bytes + part};
 }
 
 firn_result firn_graph_estimate(firn_graph *graph, const firn_bake_def *def,

@@ -14,6 +14,7 @@
 #include "firn/material.h"
 #include "firn/params.h"
 #include "firn/sim.h"
+#include "firn/sim_ranks.h"
 #include "firn/solid_set.h"
 #include "firn/source.h"
 #include "firn/vec.h"

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "grid.h"
 
-#include "firn/exchange.h"
+#include "firn/sim_ranks.h"
 
 /// Particles, or any other entries of a list, that belong to a rank.
 typedef struct firn_rank_range {
@@ -26,6 +26,16 @@ typedef struct firn_owners {
     firn_budget *budget;
     bool lost;  // another rank could not be reached
     bool fixed; // intervals stay as they are
+    firn_rank_stats account;
+    // The work of this rank in firn_sim_step, waiting left out, since it was last measured.
+    double clock; // s, firn_seconds less account.waited when it began to run; 0: it stands
+    double busy;  // s
+    double cost;  // of a particle here over the mean of all ranks; 0: not known since the last cut
+    // Particles that wait for a sort are with every rank, or scattered: with the rank alone that
+    // owns them by the cuts in `filled`, which never change. Ids of the latter are below
+    // scattered_end, 0: there have been none. fill.c.
+    uint32_t scattered_end;
+    firn_array filled; // uint64
     // Of all ranks, since the last sort.
     size_t particle_count, node_block_count;
 
@@ -67,8 +77,10 @@ firn_result firn_owners_open(firn_owners *owners, const firn_exchange *exchange,
                              firn_budget *budget, firn_error *error);
 void firn_owners_free(firn_owners *owners);
 
-/// The rank that owns a block with this key, whether or not there is such a block.
+/// The rank that owns a block with this key, whether or not there is such a block; and by cuts of
+/// so many ranks.
 int firn_owners_rank(const firn_owners *owners, uint64_t key);
+int firn_cuts_rank(const uint64_t *cuts, int rank_count, uint64_t key);
 
 /// Those of count node blocks that this rank owns, in their order; alone it owns all. Sums over
 /// node blocks are of these.
@@ -101,10 +113,14 @@ void firn_owners_send(firn_owners *owners, const firn_parcel *send, const firn_p
 /// Room for those parcels: the first rank_count to be sent, then those to be received.
 firn_parcel *firn_owners_parcels(const firn_owners *owners);
 
-/// Cuts the world into intervals of about as many particles, at the blocks that are there and the
-/// new particles. Collective.
+/// A call of firn_sim_step begins and ends: work is counted in between.
+void firn_owners_start_clock(firn_owners *owners);
+void firn_owners_stop_clock(firn_owners *owners);
+
+/// Cuts the world into intervals of about as much work, at the blocks that are there and the new
+/// particles; scattered: this rank has some that wait and are with it alone. Collective.
 firn_result firn_owners_cut(firn_owners *owners, const firn_grid *grid, const uint64_t *new_keys,
-                            size_t new_count, int thread_count, firn_error *error);
+                            size_t new_count, bool scattered, int thread_count, firn_error *error);
 
 /// Finds what is known of all ranks after a sort: numbers, and the phases of own blocks.
 /// Collective.

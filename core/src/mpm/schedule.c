@@ -100,7 +100,9 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
 static firn_result run(firn_schedule *s, firn_error *error)
 {
     s->sim->revision++; // also of an attempt that begins where the snapshot was taken
+    firn_owners_start_clock(&s->sim->owners);
     firn_result result = run_substeps(s, error);
+    firn_owners_stop_clock(&s->sim->owners);
     firn_transfer_recover(s->sim);
     return result;
 }

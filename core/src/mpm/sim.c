@@ -225,7 +225,7 @@ firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def, f
     return FIRN_OK;
 }
 
-static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *key)
+uint64_t firn_sim_key(const firn_sim *sim, firn_vec3 position, float u[3])
 {
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
     const double x[3] = {position.x, position.y, position.z};
@@ -234,15 +234,22 @@ static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *k
         double cells = x[axis] / h - shift;
         // Far beyond the domain the number only has to be harmless: the sort removes the particle.
         block[axis] = (int32_t)fmin(fmax(floor(0.25 * cells), -1e6), 1e6);
-        float u = (float)(cells - 4.0 * block[axis]);
+        u[axis] = (float)(cells - 4.0 * block[axis]);
         // Just below the end of a block it may round to the beginning of the next.
-        if (u == 4.0f) {
+        if (u[axis] == 4.0f) {
             block[axis]++;
-            u = 0.0f;
+            u[axis] = 0.0f;
         }
-        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = u;
     }
-    *key = firn_block_key((firn_coord){block[0], block[1], block[2]});
+    return firn_block_key((firn_coord){block[0], block[1], block[2]});
+}
+
+static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *key)
+{
+    float u[3];
+    *key = firn_sim_key(sim, position, u);
+    for (int axis = 0; axis < 3; axis++)
+        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = u[axis];
 }
 
 // Column number `column` of the new particles: what the seeds say, or the initial value.
@@ -336,6 +343,7 @@ static firn_result make_seeds(firn_sim *sim, firn_source *source, firn_error *er
         .thread_count = sim->thread_count,
     };
     firn_seeds *seeds = &sim->emission.seeds;
+    FIRN_TRY(firn_fill_choose(sim, source, &seeding, error));
     FIRN_TRY(firn_source_emit(source, &seeding, sim->time, seeds, error));
     firn_particles *particles = &sim->particles;
     size_t waiting = particles->count - sim->order.sorted_count;
@@ -354,6 +362,8 @@ static void append_seeds(firn_sim *sim, const firn_source *source)
     // Other models begin with the volume that they have.
     const bool packs = firn_model_at(sim->materials.model[source->material])->packs;
     bool missing = false;
+    const uint32_t *numbers = seeds->wants != NULL ? seeds->number.data : NULL;
+    const size_t total = numbers != NULL ? seeds->total : seeds->count;
 #pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
     for (size_t i = 0; i < seeds->count; i++) {
         size_t p = particles->count + i;
@@ -363,15 +373,20 @@ static void append_seeds(firn_sim *sim, const firn_source *source)
             firn_channel_of(particles, FIRN_JP)[p] = 1.0f;
         if (source->loose != source->material)
             firn_channel_of(particles, FIRN_JP)[p] = FIRN_LOOSE_JP;
-        ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] = particles->next_id + (uint32_t)i;
+        ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] =
+            particles->next_id + (numbers != NULL ? numbers[i] : (uint32_t)i);
         ((uint8_t *)particles->material.data)[p] =
             ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->loose;
         missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
     }
-    sim->volumes_missing |= missing;
-    particles->next_id += (uint32_t)seeds->count;
+    particles->next_id += (uint32_t)total;
     particles->count += seeds->count;
-    if (seeds->count > 0)
+    if (seeds->wants != NULL) {
+        missing = firn_owners_any(&sim->owners, missing);
+        sim->owners.scattered_end = particles->next_id;
+    }
+    sim->volumes_missing |= missing;
+    if (total > 0)
         firn_order_void(&sim->order);
 }
 

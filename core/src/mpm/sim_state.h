@@ -298,6 +298,13 @@ firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_
 firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
                           firn_error *error);
 
+/// fill.c: before a source fills for the first time on several ranks: who keeps which seeds.
+/// Without others, and of few seeds, everybody keeps all.
+firn_result firn_fill_choose(firn_sim *sim, const firn_source *source, const firn_seeding *seeding,
+                             firn_error *error);
+/// The key of the block that a position is in, and where it is there, in cells.
+uint64_t firn_sim_key(const firn_sim *sim, firn_vec3 position, float u[3]);
+
 /// slow.c: what happens before a sort, when particles may change their model: loose snow that is
 /// dense enough joins the snow that it is made of.
 void firn_slow_stage(firn_sim *sim);

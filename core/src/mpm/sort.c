@@ -357,6 +357,10 @@ static void release_scratch(firn_sorting *s)
 {
     firn_grid *grid = s->grid;
     release_codes(s);
+    if (grid->owners != NULL) {
+        firn_array_relax(grid->budget, &grid->owners->codes);
+        firn_array_relax(grid->budget, &grid->owners->order);
+    }
     if (grid->words[FIRN_WORD_ORDER].holder != NULL)
         firn_scratch_release(&grid->words[FIRN_WORD_ORDER], holder);
     if (firn_grid_has(grid, FIRN_NODE_NEXT))
@@ -465,7 +469,10 @@ static firn_result prepare_shared(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_owners *owners = grid->owners;
-    FIRN_TRY(firn_owners_cut(owners, grid, s->new_keys, count_new(s), s->thread_count, error));
+    const uint32_t *ids = (const uint32_t *)firn_channel_of(s->particles, FIRN_ID);
+    bool scattered = count_new(s) > 0 && ids[s->sorted_count] < owners->scattered_end;
+    FIRN_TRY(firn_owners_cut(owners, grid, s->new_keys, count_new(s), scattered, s->thread_count,
+                             error));
     FIRN_TRY(firn_sort_migrate(s, group_blocks(s, error), error));
     firn_result result = order_blocks(s, error);
     FIRN_TRY(firn_ghosts_gather(owners, s->blocks.data, s->block_count, result, error));

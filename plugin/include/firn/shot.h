@@ -35,6 +35,7 @@ typedef struct firn_solver_cost {
 typedef struct firn_estimate {
     double particles;                          // at the end
     double memory_bytes;                       // of the process at its peak
+    double base_bytes;                         // of them, before any snow
     double disk_bytes;                         // of the frames that are written
     double seconds, seconds_low, seconds_high; // to simulate, and where the truth most likely is
     double machine_bytes, disk_free;           // what there is; 0: not known
@@ -49,6 +50,12 @@ typedef struct firn_estimate {
 /// large cells for a few seconds. def says which frames are written; NULL: all.
 FIRN_API firn_result firn_graph_estimate(firn_graph *graph, const firn_bake_def *def,
                                          firn_estimate *estimate, firn_error *error);
+
+/// Memory of processes that cook the shot together (firn/ranks.h), bytes.
+typedef struct firn_rank_memory {
+    double first, others;
+} firn_rank_memory;
+FIRN_API firn_rank_memory firn_estimate_ranks(const firn_estimate *estimate, int ranks);
 
 /// Reads what colliders, sources and caches bring in, at the first and the last frame, or at every
 /// one, after firn_graph_validate found nothing wrong. What there is to say goes to the log of the
