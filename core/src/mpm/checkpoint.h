@@ -1,5 +1,6 @@
 /// The bytes of a checkpoint: a header, the channels of the particles, the arrays of the state.
-/// checkpoint.c writes and reads them alone, ranks_state.c together with other ranks.
+/// checkpoint.c writes and reads them alone, ranks_state.c and ranks_load.c together
+/// with other ranks.
 #ifndef FIRN_CHECKPOINT_H
 #define FIRN_CHECKPOINT_H
 
