@@ -42,6 +42,7 @@ MAY_INCLUDE = {
     "plugin/src": BASIC | {"exchange"},
     "plugin/nodes": {"*", "!graph"},
     "plugin/shot": {"*"},
+    "plugin/report": {"*"},
     "plugin/cli": {"*"},
     "tests": {"*"},
 }
@@ -69,7 +70,11 @@ MAY_ALSO_INCLUDE = {
     "plugin/include/firn/data.h": {"channel", "collider", "field", "force", "material", "points",
                                    "source"},
 }
-MAY_INCLUDE_PRIVATE = {"plugin/src": {"nodes/nodes.h"}}
+MAY_INCLUDE_PRIVATE = {
+    "plugin/src": {"nodes/nodes.h"},
+    "plugin/cli": {f"report/{name}.h" for name in ("followed", "surface_points", "view",
+                                                   "wedge_table")},
+}
 # The rooms of core/src, and those whose headers each may include. What a second solver needs does
 # not know mpm.
 ROOMS = {

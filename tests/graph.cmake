@@ -34,5 +34,5 @@ add_test(NAME graph_exports
 
 firn_fuzz(scene firn_graph)
 firn_fuzz(cache firn_graph)
-firn_fuzz(table firn_graph ${PROJECT_SOURCE_DIR}/plugin/cli/csv.c)
-target_include_directories(fuzz_table PRIVATE ${PROJECT_SOURCE_DIR}/plugin/cli)
+firn_fuzz(table firn_graph ${PROJECT_SOURCE_DIR}/plugin/report/csv.c)
+target_include_directories(fuzz_table PRIVATE ${PROJECT_SOURCE_DIR}/plugin/report)

@@ -4,9 +4,9 @@
 
 #include "meter.h"
 #include "shot.h"
-#include "wedge.h"
 
 #include "firn/shot.h"
+#include "firn/wedge.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -278,6 +278,19 @@ static void name_job(const firn_graph *graph, firn_job *job)
 
 // --- The command ---------------------------------------------------------------------------------
 
+static int count_variants(const request *own, const firn_graph *graph, size_t *count)
+{
+    firn_wedge *wedge = NULL;
+    firn_error error;
+    firn_result result = firn_wedge_create(graph, own->vary.words, own->vary.count, &wedge, &error);
+    if (result != FIRN_OK)
+        return result == FIRN_ERR_ARGUMENT ? firn_usage("submit", "%s", error.message)
+                                           : firn_exit_of(result, &error);
+    *count = firn_wedge_count(wedge);
+    firn_wedge_destroy(wedge);
+    return FIRN_EXIT_OK;
+}
+
 static int plan(const request *own, firn_graph *graph, firn_job *job, texts *t)
 {
     firn_bake_def def;
@@ -297,7 +310,7 @@ static int plan(const request *own, firn_graph *graph, firn_job *job, texts *t)
     size_t variants = 0;
     bool wedge = own->wedge != NULL || own->vary.count > 0;
     if (code == FIRN_EXIT_OK && wedge)
-        code = firn_wedge_count("submit", graph, &own->vary, &variants);
+        code = count_variants(own, graph, &variants);
     if (code == FIRN_EXIT_OK)
         code = estimate(graph, &def, job, &minutes);
     if (code != FIRN_EXIT_OK)

@@ -363,6 +363,9 @@ class Collider(Firn):
         self.assertRegex(self.firn("info", "ground.vdb"), "surface")
         self.firn("collider", self.scene, "ground", "-o", "g.$F4.vdb", *words, code=2)
         self.assertIn("keeps its shape", self.err)
+        self.firn("collider", self.scene, "ground", *words, code=11)
+        self.assertIn("'ground.vdb' is there already; --overwrite", self.err)
+        self.firn("collider", self.scene, "ground", "--overwrite", *words)
 
     def test_a_mesh_that_deforms_is_a_file_for_each_frame(self):
         words = ["--set", "ground.shape=mesh", "--set", "ground.deforming=true",
@@ -488,7 +491,7 @@ class New(Firn):
 
     def test_a_file_that_is_there_stays(self):
         (self.folder / "mine.firn").write_text("mine")
-        self.firn("new", "tiny", "-o", "mine.firn", code=1, env=self.env)
+        self.firn("new", "tiny", "-o", "mine.firn", code=11, env=self.env)
         self.assertIn("--force", self.err)
         self.assertEqual((self.folder / "mine.firn").read_text(), "mine")
         self.firn("new", "tiny", "-o", "mine.firn", "--force", env=self.env)

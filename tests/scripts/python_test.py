@@ -290,6 +290,35 @@ class Baking(Case):
         self.assertEqual((node, code), ("ball", "format"))
         self.assertIn("line 1", message)
 
+    def test_a_wedge_cooks_each_variant_and_tells_about_all(self):
+        graph = self.scene()
+        wedge = graph.wedge("ball.velocity=0 -1 0,0 -2 0", "ground.friction=0:0.5:2")
+        self.assertEqual(len(wedge), 4)
+        self.assertEqual(wedge[2], {"ball.velocity": "0 -2 0", "ground.friction": "0"})
+        for variant in (0, 3):
+            wedge.bake(variant, last=2)
+            self.assertTrue(graph.cache_folder.endswith(f"/w{variant}"))
+            self.assertEqual(sorted(graph.cache.frames), [1, 2])
+        self.assertEqual(graph.node("ground").get("friction"), 0.5)
+        with self.assertRaises(firn.FirnError) as caught:
+            wedge.bake(3, last=2)
+        self.assertEqual(caught.exception.code, "exists")
+        wedge.bake(3, last=2, resume=True)
+        home = Path(graph.cache_folder).parent
+        table = (home / "wedges.csv").read_text().splitlines()
+        self.assertEqual([row.split(",")[-2] for row in table[1:]],
+                         ["done", "waiting", "waiting", "done"])
+        wedge.sheet()
+        self.assertEqual((home / "contact_sheet.png").read_bytes()[1:4], b"PNG")
+        for folder in (home, graph.cache_folder):
+            firn.report(folder, self.folder / "page.html")
+            self.assertIn("</html>", (self.folder / "page.html").read_text())
+        for words in (["ball.radios=1,2"], ["ball.radius"], ["name=a,b"], []):
+            with self.assertRaises(firn.FirnError):
+                graph.wedge(*words).apply(0)
+        with self.assertRaises(firn.FirnError):
+            wedge.apply(4)
+
     def test_damage_is_found_and_mended(self):
         graph = self.scene()
         graph.bake()

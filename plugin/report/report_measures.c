@@ -1,5 +1,5 @@
 #include "followed.h"
-#include "report.h"
+#include "report_parts.h"
 
 #include <math.h>
 

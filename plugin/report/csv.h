@@ -1,6 +1,6 @@
 /// Tables of comma-separated values, as RFC 4180 has them.
-#ifndef FIRN_CLI_CSV_H
-#define FIRN_CLI_CSV_H
+#ifndef FIRN_CSV_H
+#define FIRN_CSV_H
 
 #include "firn/file.h"
 #include "firn/params.h"

@@ -1,6 +1,6 @@
 /// The particles of a cache at two frames, matched by their ids.
-#ifndef FIRN_CLI_FOLLOWED_H
-#define FIRN_CLI_FOLLOWED_H
+#ifndef FIRN_FOLLOWED_H
+#define FIRN_FOLLOWED_H
 
 #include "packing.h"
 #include "pieces.h"

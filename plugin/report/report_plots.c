@@ -1,5 +1,5 @@
 #include "page.h"
-#include "report.h"
+#include "report_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /// How snow was packed: what sank and what rose, column by column, and how dense it became.
-#ifndef FIRN_CLI_PACKING_H
-#define FIRN_CLI_PACKING_H
+#ifndef FIRN_PACKING_H
+#define FIRN_PACKING_H
 
 #include "firn/base.h"
 #include "firn/vec.h"

@@ -1,8 +1,8 @@
 /// What stays together: pieces of snow, found from bonds between particles that were neighbors at
 /// the beginning. Heaps and links of any length cannot fool it, since snow that only lies next to
 /// each other has no bond.
-#ifndef FIRN_CLI_PIECES_H
-#define FIRN_CLI_PIECES_H
+#ifndef FIRN_PIECES_H
+#define FIRN_PIECES_H
 
 #include "firn/base.h"
 #include "firn/vec.h"

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "report.h"
+#include "report_parts.h"
 
 #include "csv.h"
 #include "page.h"

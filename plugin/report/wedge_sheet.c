@@ -1,5 +1,6 @@
+#include "wedge_table.h"
+
 #include "view.h"
-#include "wedge.h"
 
 #include "firn/png.h"
 
@@ -99,8 +100,10 @@ static void draw_cell(const sheet *s, size_t variant)
     draw_labels(s, variant, left, top + PICTURE_HEIGHT);
 }
 
-firn_result firn_wedge_sheet(const firn_wedge *wedge, const char *folder, firn_error *error)
+firn_result firn_wedge_sheet(const firn_wedge *wedge, const firn_graph *graph, firn_error *error)
 {
+    char folder[FIRN_PATH_SIZE];
+    FIRN_TRY(firn_wedge_home(graph, folder, error));
     size_t count = wedge->variant_count < CELLS_MAX ? wedge->variant_count : CELLS_MAX;
     int lines = (int)(wedge->axis_count + 1 < LINES_MAX ? wedge->axis_count + 1 : LINES_MAX);
     sheet s = {.wedge = wedge,

@@ -1,6 +1,6 @@
 /// Points on a level set, to draw it with.
-#ifndef FIRN_CLI_SURFACE_POINTS_H
-#define FIRN_CLI_SURFACE_POINTS_H
+#ifndef FIRN_SURFACE_POINTS_H
+#define FIRN_SURFACE_POINTS_H
 
 #include "firn/level_set.h"
 

@@ -2,8 +2,8 @@
 /// dark follow the reader's system.
 ///
 /// Whatever comes from a scene or a file name goes through firn_page_text.
-#ifndef FIRN_CLI_PAGE_H
-#define FIRN_CLI_PAGE_H
+#ifndef FIRN_PAGE_H
+#define FIRN_PAGE_H
 
 #include "firn/base.h"
 

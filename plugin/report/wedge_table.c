@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE
+#include "wedge_table.h"
+
 #include "csv.h"
-#include "wedge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +12,6 @@
 #include <unistd.h>
 
 enum { TABLE_LIMIT = 64 << 20 };
-
-const char *firn_wedge_value(const firn_wedge *wedge, size_t variant, size_t axis)
-{
-    for (size_t i = wedge->axis_count - 1; i > axis; i--)
-        variant /= wedge->axes[i].count;
-    return wedge->axes[axis].values[variant % wedge->axes[axis].count];
-}
 
 static firn_result make_folder(const char *folder, firn_error *error)
 {
@@ -112,13 +106,14 @@ static firn_result rewrite(const firn_wedge *wedge, const char *folder, size_t v
     return result;
 }
 
-firn_result firn_wedge_note(const firn_wedge *wedge, const char *folder, size_t variant,
-                            const char *status, int code, firn_error *error)
+firn_result firn_wedge_note(const firn_wedge *wedge, const firn_graph *graph, size_t variant,
+                            const char *state, int code, firn_error *error)
 {
-    char path[FIRN_PATH_SIZE], number[16] = "";
+    char path[FIRN_PATH_SIZE], folder[FIRN_PATH_SIZE], number[16] = "";
     if (code >= 0)
         snprintf(number, sizeof number, "%d", code);
-    const char *const note[2] = {status, number};
+    const char *const note[2] = {state, number};
+    FIRN_TRY(firn_wedge_home(graph, folder, error));
     FIRN_TRY(make_folder(folder, error));
     // Jobs of an array write the same table.
     snprintf(path, sizeof path, "%.4000s/.wedges.lock", folder);

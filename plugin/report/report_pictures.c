@@ -1,5 +1,5 @@
 #include "page.h"
-#include "report.h"
+#include "report_parts.h"
 #include "view.h"
 
 enum { WIDTH = 400, HEIGHT = 225, PICTURES_MAX = 16 };

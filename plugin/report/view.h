@@ -6,8 +6,8 @@
 ///     uint8_t *rgb = NULL;
 ///     FIRN_TRY(firn_view_draw(view, &def, &rgb, error)); // released with firn_free
 ///     firn_view_close(view);
-#ifndef FIRN_CLI_VIEW_H
-#define FIRN_CLI_VIEW_H
+#ifndef FIRN_VIEW_H
+#define FIRN_VIEW_H
 
 #include "firn/picture.h"
 #include "firn/points.h"

@@ -1,6 +1,6 @@
 /// What `firn report` tells about a cache, and the parts of its page.
-#ifndef FIRN_CLI_REPORT_H
-#define FIRN_CLI_REPORT_H
+#ifndef FIRN_REPORT_PARTS_H
+#define FIRN_REPORT_PARTS_H
 
 #include "firn/cache.h"
 
