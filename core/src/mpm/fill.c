@@ -83,8 +83,9 @@ firn_result firn_fill_choose(firn_sim *sim, const firn_source *source, const fir
 {
     firn_owners *owners = &sim->owners;
     firn_seeds *seeds = &sim->emission.seeds;
+    // Whoever chooses the integrator looks at all that waits, in its order (integrator.c).
     if (!firn_owners_shared(owners) || owners->fixed || source->started ||
-        sim->time < source->def.start)
+        sim->time < source->def.start || sim->def.integrator == FIRN_INTEGRATOR_AUTO)
         return FIRN_OK;
     size_t cuts = (size_t)owners->exchange.rank_count - 1;
     sample s = {.sim = sim, .step = 1};
