@@ -100,6 +100,8 @@ static firn_result check(const void *memory, firn_error *error)
         return FIRN_OK;
     if (input->file[0] == '\0')
         return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name the collider");
+    if (s->shape == SHAPE_LEVEL_SET)
+        FIRN_TRY(firn_check_level_set_name(input->file, "shape", error));
     bool archive = s->shape == SHAPE_MESH && firn_path_ends_with(input->file, ".abc");
     if (input->deforming && !archive && !firn_path_has_frame(input->file))
         return firn_fail(error, FIRN_ERR_ARGUMENT,

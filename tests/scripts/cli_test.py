@@ -212,7 +212,10 @@ class ExitCodes(Firn):
         words = ["check", self.scene, "--set", "ground.shape=mesh", "--set",
                  "ground.file=big.$F4.obj", "--set", "ground.mesh_voxel_size=10"]
         self.assertIn("inputs: 2 read", self.firn(*words))
-        self.assertIn("is it in centimeters?", self.err)
+        self.assertIn("if it is in centimeters, set file_unit to cm", self.err)
+        self.firn(*words, "--set", "ground.mesh_voxel_size=0.05", code=2)
+        self.assertRegex(self.err, "voxels of .*if it is in centimeters, set file_unit to cm")
+        self.refused(6, "big.*a mesh.*set shape to mesh", *words, "--set", "ground.shape=level_set")
         Path(self.folder, "big.0003.obj").write_text("v 1 2\n")
         self.assertIn("inputs: 2 read", self.firn(*words))
         self.firn(*words, "--all-frames", code=10)

@@ -195,9 +195,6 @@ FIRN_API firn_result firn_cook_wrote(const firn_cook *cook, const char *path, fi
 FIRN_API firn_result firn_cook_shot_box(const firn_cook *cook, firn_vec3 *lower, firn_vec3 *upper,
                                         firn_error *error);
 
-/// Seconds from frame 1 to a frame, which need not be whole.
-static inline double firn_frame_time(double frame, double fps) { return (frame - 1.0) / fps; }
-
 #ifdef __cplusplus
 }
 #endif
