@@ -1,8 +1,7 @@
-# A core with one model more: its header, its row and its name in the list stand in models/. Only
-# what depends on the list is compiled again, for the scalar twin alone.
+# A core with snow and one model more: its header, its row and its name in the list stand in
+# models/. Only what depends on the list is compiled again, for the scalar twin alone.
 set(core ${PROJECT_SOURCE_DIR}/core)
 set(extra ${CMAKE_CURRENT_SOURCE_DIR}/models)
-get_property(models GLOBAL PROPERTY FIRN_MODELS)
 get_property(kernels GLOBAL PROPERTY FIRN_KERNEL_FILES)
 set(parts firn_core_extra)
 add_library(firn_core_extra STATIC ${extra}/foam.c ${extra}/dispatch.c)
@@ -19,7 +18,7 @@ list(REMOVE_ITEM rooms models mpm)
 foreach(room ${rooms})
     target_sources(firn_core_extra PRIVATE $<TARGET_OBJECTS:firn_core_${room}>)
 endforeach()
-foreach(model ${models} foam)
+foreach(model snow foam)
     set(part firn_core_extra_${model})
     add_library(${part} OBJECT ${core}/src/mpm/model_hessian.c ${core}/src/mpm/model_transfer.c)
     target_compile_definitions(${part} PRIVATE

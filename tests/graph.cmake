@@ -12,11 +12,11 @@ function(firn_graph_test name)
 endfunction()
 
 foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead snow_cover height_map input_matrix
-        moving_surface studio_archives inherited_motion own_files)
+        moving_surface studio_archives archive_kinds inherited_motion own_files)
     firn_graph_test(${part})
 endforeach()
 
-foreach(part shape_ahead height_map moving_surface studio_archives inherited_motion)
+foreach(part shape_ahead height_map moving_surface studio_archives archive_kinds inherited_motion)
     target_include_directories(graph_${part} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/nodes)
 endforeach()
 
@@ -34,5 +34,5 @@ add_test(NAME graph_exports
 
 firn_fuzz(scene firn_graph)
 firn_fuzz(cache firn_graph)
-firn_fuzz(table firn_graph ${PROJECT_SOURCE_DIR}/plugin/cli/csv.c)
-target_include_directories(fuzz_table PRIVATE ${PROJECT_SOURCE_DIR}/plugin/cli)
+firn_fuzz(table firn_graph ${PROJECT_SOURCE_DIR}/plugin/report/csv.c)
+target_include_directories(fuzz_table PRIVATE ${PROJECT_SOURCE_DIR}/plugin/report)

@@ -14,3 +14,18 @@ if(TARGET firn_mpi AND NOT FIRN_SANITIZE)
             "${FIRN_TEST_ENVIRONMENT};OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_hwloc_base_binding_policy=none")
     endforeach()
 endif()
+
+# The command under the launcher: the same files for any number of ranks.
+if(TARGET firn_mpi AND TARGET firn AND NOT FIRN_SANITIZE)
+    foreach(which "" slow)
+        set(name mpi_cook)
+        if(which)
+            set(name mpi_cook_slow)
+        endif()
+        add_test(NAME ${name}
+            COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/ranks_test.py
+                $<TARGET_FILE:firn> ${MPIEXEC_EXECUTABLE} ${which})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
+    endforeach()
+    set_tests_properties(mpi_cook_slow PROPERTIES TIMEOUT 3600 LABELS slow)
+endif()

@@ -10,15 +10,15 @@ endif()
 # What `firn measure` finds in clouds that are known.
 if(TARGET firn)
     firn_test(cli_measures LIBRARIES firn_core LABELS asan
-        SOURCES unit/measures.c ${PROJECT_SOURCE_DIR}/plugin/cli/packing.c
-            ${PROJECT_SOURCE_DIR}/plugin/cli/pieces.c)
-    target_include_directories(cli_measures PRIVATE ${PROJECT_SOURCE_DIR}/plugin/cli)
+        SOURCES unit/measures.c ${PROJECT_SOURCE_DIR}/plugin/report/packing.c
+            ${PROJECT_SOURCE_DIR}/plugin/report/pieces.c)
+    target_include_directories(cli_measures PRIVATE ${PROJECT_SOURCE_DIR}/plugin/report)
 endif()
 
 # Its pieces: plots, texts, tables, labels.
 if(TARGET firn_picture)
     firn_test(cli_page LIBRARIES firn_picture m LABELS asan
-        SOURCES unit/page.c ${PROJECT_SOURCE_DIR}/plugin/cli/page.c
-            ${PROJECT_SOURCE_DIR}/plugin/cli/page_plot.c ${PROJECT_SOURCE_DIR}/plugin/cli/csv.c)
-    target_include_directories(cli_page PRIVATE ${PROJECT_SOURCE_DIR}/plugin/cli)
+        SOURCES unit/page.c ${PROJECT_SOURCE_DIR}/plugin/report/page.c
+            ${PROJECT_SOURCE_DIR}/plugin/report/page_plot.c ${PROJECT_SOURCE_DIR}/plugin/report/csv.c)
+    target_include_directories(cli_page PRIVATE ${PROJECT_SOURCE_DIR}/plugin/report)
 endif()

@@ -13,6 +13,7 @@ firn_vdb_test(vdb_volume_test LABELS asan)
 firn_vdb_test(vdb_hostile_test LABELS asan)
 firn_vdb_test(vdb_sequence_test LABELS asan)
 firn_vdb_test(vdb_surface_test LABELS asan)
+firn_vdb_test(vdb_fine_mesh_test LABELS asan)
 firn_vdb_test(vdb_points_test LABELS asan)
 firn_vdb_test(vdb_subdivide_test LABELS asan)
 
@@ -39,6 +40,7 @@ if(FIRN_SANITIZE)
     # OpenVDB itself is not instrumented, so the bounds of its vectors are unknown; and the helper's
     # limit of address space, which sanitizers do not bear, becomes one of resident memory.
     set_tests_properties(vdb_volume_test vdb_hostile_test vdb_sequence_test vdb_surface_test
+        vdb_fine_mesh_test
         vdb_points_test vdb_check PROPERTIES ENVIRONMENT
         "ASAN_OPTIONS=detect_container_overflow=0:hard_rss_limit_mb=2000;FIRN_VDB_MUTATIONS=100")
 endif()

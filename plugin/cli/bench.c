@@ -155,7 +155,7 @@ static firn_result set(firn_sim_def *def, const char *name, const char *text, fi
 /// The words of the command line; what is left out has a default.
 typedef struct bench_words {
     const char *particles, *kernel, *transfer, *integrator, *threads, *rounds, *steps, *retries,
-        *isa, *json, *folder, *twin, *scaling, *sleep, *spray;
+        *isa, *json, *folder, *twin, *scaling, *sleep, *spray, *mpi;
 } bench_words;
 
 #define ROW(field) offsetof(bench_words, field)
@@ -174,6 +174,7 @@ static const firn_option options[] = {
     {"--scaling", NULL, "one thread to --threads (all cores), side by side", ROW(scaling)},
     {"--sleep", NULL, "a settled field awake and asleep, side by side", ROW(sleep)},
     {"--spray", NULL, "grains that fly far apart beside a ball of as many", ROW(spray)},
+    {"--mpi", NULL, "under mpirun: what ranks send and wait for, and what more would do", ROW(mpi)},
     {"--json", NULL, "one JSON object instead of a table", ROW(json)},
     {"--folder", "DIR", "where the suites of files write (.)", ROW(folder)},
 };
@@ -258,7 +259,8 @@ static int run_bench(const void *memory, const firn_words *rest)
         int (*run)(const firn_bench_request *request);
     } comparisons[] = {{words->scaling, firn_bench_scaling},
                        {words->sleep, firn_bench_sleep},
-                       {words->spray, firn_bench_spray}};
+                       {words->spray, firn_bench_spray},
+                       {words->mpi, firn_bench_mpi}};
     for (size_t i = 0; i < FIRN_COUNT(comparisons); i++)
         if (comparisons[i].wanted != NULL)
             return comparisons[i].run(&request);
@@ -278,6 +280,7 @@ const firn_command firn_command_bench = {
         "mesh in snow (collider).",
     .example = "  firn bench --threads 8\n"
                "  firn bench --scaling\n"
+               "  mpirun -n 4 firn bench --mpi --particles 1e6\n"
                "  firn bench --kernel cubic --integrator implicit --json\n"
                "  firn bench vdb --folder /tmp",
     .own = {options, FIRN_COUNT(options)},

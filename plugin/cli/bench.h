@@ -22,6 +22,10 @@ typedef struct firn_bench_scene {
 /// in any case.
 firn_result firn_bench_scene_make(const firn_sim_def *def, double particles,
                                   firn_bench_scene *scene, firn_error *error);
+/// The same for one of several ranks.
+firn_result firn_bench_scene_share(const firn_sim_def *def, double particles,
+                                   const firn_exchange *exchange, firn_bench_scene *scene,
+                                   firn_error *error);
 void firn_bench_scene_free(firn_bench_scene *scene);
 
 /// Brings the ball into the middle of its impact.
@@ -72,6 +76,8 @@ void firn_bench_print_choices(const firn_sim_def *def, bool json);
 int firn_bench_scaling(const firn_bench_request *request);
 int firn_bench_sleep(const firn_bench_request *request);
 int firn_bench_spray(const firn_bench_request *request);
+/// Under a launcher: what the ranks tell each other, and what that lets expect of more of them.
+int firn_bench_mpi(const firn_bench_request *request);
 
 /// The folder is where test files go; they are removed again.
 void firn_bench_alembic(const char *folder);

@@ -39,6 +39,13 @@ static void make_dome(firn_bench_scene *scene, float voxel, float radius)
 firn_result firn_bench_scene_make(const firn_sim_def *def, double particles,
                                   firn_bench_scene *scene, firn_error *error)
 {
+    return firn_bench_scene_share(def, particles, NULL, scene, error);
+}
+
+firn_result firn_bench_scene_share(const firn_sim_def *def, double particles,
+                                   const firn_exchange *exchange, firn_bench_scene *scene,
+                                   firn_error *error)
+{
     float h = def->cell_size;
     firn_source_def ball = firn_source_def_default();
     double cells = particles / (double)ball.particles_per_cell;
@@ -51,7 +58,8 @@ firn_result firn_bench_scene_make(const firn_sim_def *def, double particles,
     make_dome(scene, h, 0.25f * radius);
     firn_collider_def obstacle = firn_collider_def_level_set(&scene->dome);
     obstacle.pose.translation = firn_vec(0.7f * radius, 0.0f, 0.0f);
-    FIRN_TRY(firn_sim_create(def, &scene->sim, error));
+    FIRN_TRY(exchange != NULL ? firn_sim_create_shared(def, exchange, &scene->sim, error)
+                              : firn_sim_create(def, &scene->sim, error));
     FIRN_TRY(firn_sim_add_source(scene->sim, &ball, NULL, error));
     FIRN_TRY(firn_sim_add_collider(scene->sim, &floor, NULL, error));
     return firn_sim_add_collider(scene->sim, &obstacle, NULL, error);

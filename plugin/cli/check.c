@@ -1,7 +1,7 @@
 /// `firn check`: everything that is wrong with a scene, without cooking it.
 #define _POSIX_C_SOURCE 200809L
+#include "report/wedge_table.h"
 #include "shot.h"
-#include "wedge.h"
 
 #include "firn/shot.h"
 

@@ -1,29 +1,33 @@
 /// `firn collider`: a collider of a scene as level sets on disk.
+#include "output.h"
 #include "shot.h"
 
 #include "firn/vdb_write.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { COLLIDER_MAX = 64 }; // that are considered for a suggestion
 
 typedef struct request {
     firn_shot_words shot;
-    const char *output;
+    const char *output, *overwrite;
 } request;
 
 #define ROW(field) offsetof(request, field)
 
 static const firn_option options[] = {
     {"-o", "FILE.vdb", "where to; NODE.vdb or NODE.$F4.vdb by itself", ROW(output)},
+    {"--overwrite", NULL, "replaces files that are there", ROW(overwrite)},
 };
 
 typedef struct baking {
     firn_graph *graph;
     const char *node;
     char pattern[FIRN_PATH_SIZE];
-    bool given; // by the user
+    bool given;     // by the user
+    bool overwrite; // files that are there
 } baking;
 
 static void print_warning(firn_level level, const char *node, const char *message, void *user)
@@ -82,11 +86,27 @@ static firn_result choose_pattern(baking *b, bool deforms, firn_error *error)
     return FIRN_OK;
 }
 
+// Files that are there may be what somebody, or this very shot, reads.
+static firn_result check_files(const baking *b, const firn_bake_def *frames, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    FIRN_TRY(
+        firn_output_check_frames(b->pattern, frames->first, frames->last, frames->step, error));
+    for (int frame = frames->first; !b->overwrite && frame <= frames->last; frame += frames->step) {
+        FIRN_TRY(firn_path_of_frame(b->pattern, frame, path, sizeof path, error));
+        if (access(path, F_OK) == 0)
+            return firn_fail(error, FIRN_ERR_EXISTS,
+                             "'%.700s' is there already; --overwrite replaces it", path);
+    }
+    return FIRN_OK;
+}
+
 static firn_result bake(baking *b, const firn_bake_def *frames, firn_error *error)
 {
     const firn_collider_data *data = NULL;
     FIRN_TRY(look(b, frames->first, &data, error));
     FIRN_TRY(choose_pattern(b, data->deforms, error));
+    FIRN_TRY(check_files(b, frames, error));
     if (!data->deforms) {
         const firn_surface_key still = {.level_set = data->def.level_set};
         return write_surface(b, frames->first, &still, error);
@@ -116,7 +136,8 @@ static int refuse_node(const firn_graph *graph, const char *node)
 static int run(const void *memory, const firn_words *words)
 {
     const request *own = memory;
-    baking b = {.node = words->words[1], .given = own->output != NULL};
+    baking b = {
+        .node = words->words[1], .given = own->output != NULL, .overwrite = own->overwrite != NULL};
     int code = firn_shot_load("collider", words->words[0], &own->shot, &b.graph, NULL);
     if (code != FIRN_EXIT_OK)
         return code;

@@ -22,7 +22,7 @@ static const firn_exit_meaning meanings[] = {
     {FIRN_EXIT_STALE, "the cache was cooked from other settings"},
     {FIRN_EXIT_LOCKED, "another process writes the same cache, or the frames of a chunk"},
     {FIRN_EXIT_FORMAT, "an input file is damaged or of another kind"},
-    {FIRN_EXIT_EXISTS, "a cache is there that would be replaced"},
+    {FIRN_EXIT_EXISTS, "something is there that would be replaced"},
     {FIRN_EXIT_INTERRUPTED, "stopped by SIGINT; resume continues"},
     {FIRN_EXIT_TERMINATED, "stopped by SIGTERM; resume continues"},
 };

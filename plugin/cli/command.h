@@ -33,6 +33,9 @@ typedef struct firn_exit_meaning {
 /// The codes in order, NULL past the last.
 const firn_exit_meaning *firn_exit_at(size_t index);
 
+/// "0.1.0 (commit 0123abc)"
+const char *firn_version_text(void);
+
 enum { FIRN_WORDS_MAX = 256 };
 
 /// Words of the command line, in order.

@@ -1,11 +1,12 @@
 /// `firn cook` and `firn resume`: a scene to files on disk.
 #include "bake.h"
+#include "ranks.h"
 #include "shot.h"
 
 typedef struct request {
     firn_shot_words shot;
     const char *resume, *overwrite, *break_lock, *allow_mixed, *quiet, *json, *progress;
-    const char *only, *from_cache;
+    const char *only, *from_cache, *alone;
 } request;
 
 #define ROW(field) offsetof(request, field)
@@ -20,24 +21,14 @@ static const firn_option options[] = {
      ROW(allow_mixed)},
     {"--only", "NODES", "cooks these of the nodes that write, names with commas", ROW(only)},
     {"--from-cache", NULL, "later stages only, from the particles of the cache", ROW(from_cache)},
+    {"--alone", NULL, "ignores a launcher such as mpirun: this process is a cook of its own",
+     ROW(alone)},
     {"--overwrite", NULL, "replaces what is there, frame by frame", ROW(overwrite)},
     {"--resume", NULL, "keeps what is there and whole, cooks the rest", ROW(resume)},
 };
 
-static int cook(const request *own, const char *path, bool resume)
+static firn_bake_def bake_def(const request *own, const firn_graph *graph, bool resume)
 {
-    firn_graph *graph = NULL;
-    firn_error said;
-    const firn_bake_run_def run = {
-        firn_voice_choose(own->quiet != NULL, own->json != NULL, own->progress), 0, 0};
-    if (!firn_progress_is_known(own->progress))
-        return firn_usage(resume ? "resume" : "cook", "--progress takes alf or openjd, not '%s'",
-                          own->progress);
-    int code = firn_shot_load(resume ? "resume" : "cook", path, &own->shot, &graph, &said);
-    if (code != FIRN_EXIT_OK) {
-        firn_meter_refuse(run.voice, code, said.message);
-        return code;
-    }
     firn_bake_def def;
     firn_shot_frames(own->shot.frames, graph, &def);
     def.resume = resume;
@@ -46,9 +37,53 @@ static int cook(const request *own, const char *path, bool resume)
     def.allow_mixed = own->allow_mixed != NULL;
     def.only = own->only;
     def.from_cache = own->from_cache != NULL;
-    firn_signals_catch();
-    code = firn_bake_run(graph, &def, &run);
+    return def;
+}
+
+// Loads the scene on all ranks, with one result for them.
+static int load(const request *own, const char *path, const firn_ranks *ranks, firn_graph **graph,
+                firn_error *said)
+{
+    const firn_hush hush = firn_ranks_hush(ranks);
+    int code = firn_shot_load("cook", path, &own->shot, graph, said);
+    // What the first rank finds it tells when it begins.
+    if (code == FIRN_EXIT_OK && firn_ranks_follows(ranks))
+        code = firn_shot_check_cook(*graph, said);
+    firn_ranks_unhush(&hush);
+    return ranks != NULL ? firn_ranks_meet(ranks, *graph, code, said->message) : code;
+}
+
+static int cook(const request *own, const char *path, bool resume)
+{
+    firn_voice voice = firn_voice_choose(own->quiet != NULL, own->json != NULL, own->progress);
+    // A launcher gives a terminal of its own to what it starts, wherever its output goes.
+    if (voice == FIRN_VOICE_BAR && firn_ranks_launched() > 0)
+        voice = FIRN_VOICE_PLAIN;
+    const firn_bake_run_def run = {voice, 0, 0};
+    if (!firn_progress_is_known(own->progress))
+        return firn_usage(resume ? "resume" : "cook", "--progress takes alf or openjd, not '%s'",
+                          own->progress);
+    bool alone = own->alone != NULL || own->from_cache != NULL;
+    firn_ranks *ranks = NULL;
+    firn_graph *graph = NULL;
+    firn_error said = {FIRN_OK, ""};
+    int code = alone ? FIRN_EXIT_OK : firn_ranks_join(&ranks);
+    if (code != FIRN_EXIT_OK)
+        return code;
+    code = load(own, path, ranks, &graph, &said);
+    if (code == FIRN_EXIT_OK)
+        firn_signals_catch();
+    if (code != FIRN_EXIT_OK && !firn_ranks_follows(ranks)) {
+        firn_meter_refuse(run.voice, code, said.message);
+    } else if (code == FIRN_EXIT_OK && firn_ranks_follows(ranks)) {
+        code = firn_ranks_follow(graph);
+    } else if (code == FIRN_EXIT_OK) {
+        firn_bake_def def = bake_def(own, graph, resume);
+        code = firn_bake_run(graph, &def, &run);
+        firn_graph_dismiss(graph, code);
+    }
     firn_graph_destroy(graph);
+    firn_ranks_close(ranks);
     return code;
 }
 

@@ -10,7 +10,7 @@
 
 typedef struct request {
     firn_shot_words shot;
-    const char *json;
+    const char *json, *ranks;
 } request;
 
 // To two digits: more would promise too much.
@@ -20,7 +20,20 @@ static double rounded(double seconds)
     return unit < 1.0 ? ceil(seconds) : round(seconds / unit) * unit;
 }
 
-static void print_text(const firn_estimate *e)
+static void print_ranks(const firn_estimate *e, int ranks, bool json, int *members)
+{
+    const firn_rank_memory m = firn_estimate_ranks(e, ranks);
+    if (!json) {
+        printf("ranks      %12d: %.1f MB for the first, %.1f MB for each of the others\n", ranks,
+               1e-6 * m.first, 1e-6 * m.others);
+        return;
+    }
+    firn_print_member_number(stdout, members, "ranks", ranks);
+    firn_print_member_number(stdout, members, "first_rank_bytes", m.first);
+    firn_print_member_number(stdout, members, "rank_bytes", m.others);
+}
+
+static void print_text(const firn_estimate *e, int ranks)
 {
     for (size_t i = 0; i < e->solver_count; i++) {
         const firn_solver_cost *s = &e->solvers[i];
@@ -29,6 +42,8 @@ static void print_text(const firn_estimate *e)
     }
     printf("particles  %12.0f\n", e->particles);
     printf("memory     %12.1f MB of %.0f MB\n", 1e-6 * e->memory_bytes, 1e-6 * e->machine_bytes);
+    if (ranks > 1)
+        print_ranks(e, ranks, false, NULL);
     printf("disk       %12.1f MB in %d frames", 1e-6 * e->disk_bytes, e->written);
     if (e->disk_free > 0.0)
         printf(", %.0f MB are free", 1e-6 * e->disk_free);
@@ -40,7 +55,7 @@ static void print_text(const firn_estimate *e)
         fprintf(stderr, "warning: %s\n", e->warnings[i]);
 }
 
-static void print_json(const firn_estimate *e)
+static void print_json(const firn_estimate *e, int ranks)
 {
     int members = 0;
     fputc('{', stdout);
@@ -51,6 +66,8 @@ static void print_json(const firn_estimate *e)
     firn_print_member_number(stdout, &members, "seconds_low", e->seconds_low);
     firn_print_member_number(stdout, &members, "seconds_high", e->seconds_high);
     firn_print_member_number(stdout, &members, "frames", e->frames);
+    if (ranks > 1)
+        print_ranks(e, ranks, true, &members);
     firn_print_key(stdout, &members, "warnings");
     fputc('[', stdout);
     for (size_t i = 0; i < e->warning_count; i++) {
@@ -64,6 +81,9 @@ static int run_estimate(const void *memory, const firn_words *words)
 {
     const request *own = memory;
     firn_graph *graph = NULL;
+    int ranks = 1;
+    if (own->ranks != NULL && !firn_read_int(own->ranks, 1, 65536, &ranks))
+        return firn_usage("estimate", "--ranks must be 1 to 65536, not '%s'", own->ranks);
     int code = firn_shot_load("estimate", words->words[0], &own->shot, &graph, NULL);
     if (code == FIRN_EXIT_OK)
         code = firn_shot_check(graph, NULL);
@@ -75,9 +95,9 @@ static int run_estimate(const void *memory, const firn_words *words)
         firn_result result = firn_graph_estimate(graph, &def, e, &error);
         code = firn_exit_of(result, &error);
         if (result == FIRN_OK && own->json != NULL)
-            print_json(e);
+            print_json(e, ranks);
         else if (result == FIRN_OK)
-            print_text(e);
+            print_text(e, ranks);
     }
     firn_graph_destroy(graph);
     firn_free(e);
@@ -85,6 +105,8 @@ static int run_estimate(const void *memory, const firn_words *words)
 }
 
 static const firn_option options[] = {
+    {"--ranks", "N", "also the memory of each of N processes under mpirun",
+     offsetof(request, ranks)},
     {"--json", NULL, "one JSON object instead of a table", offsetof(request, json)},
 };
 

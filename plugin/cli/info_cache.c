@@ -2,7 +2,7 @@
 #include "info.h"
 
 #include "json.h"
-#include "wedge.h"
+#include "report/wedge_table.h"
 
 #include "firn/cache.h"
 

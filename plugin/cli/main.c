@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
+#include "ranks.h"
 
 #include "firn/sim.h"
 
@@ -37,12 +38,14 @@ static void print_help(void)
         printf("  %3d  %s\n", firn_exit_at(i)->code, firn_exit_at(i)->meaning);
 }
 
+const char *firn_version_text(void) { return FIRN_VERSION " (commit " FIRN_COMMIT ")"; }
+
 // The second word is the version, for scripts.
 static void print_version(void)
 {
     firn_sim_def def = firn_sim_def_default();
     firn_sim *sim = NULL;
-    printf("firn %s (commit %s)\n", FIRN_VERSION, FIRN_COMMIT);
+    printf("firn %s\n", firn_version_text());
     if (firn_sim_create(&def, &sim, NULL) == FIRN_OK)
         printf("instruction set: %s\n", firn_sim_isa(sim));
     firn_sim_destroy(sim);
@@ -51,12 +54,23 @@ static void print_version(void)
 
 // OpenMP reads its settings when the program is loaded. Threads that wait by spinning stall a
 // machine that others use as well, so the program starts itself once more with a short spin.
+//
+// Ranks on one machine share its cores, unless the launcher has given each its own.
 static void wait_politely(char **values)
 {
-    if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL)
+    char threads[16];
+    bool waits = getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL;
+    bool shares = getenv("OMP_NUM_THREADS") == NULL && firn_ranks_threads() > 0;
+    if (waits && !shares)
         return;
-    setenv("OMP_WAIT_POLICY", "passive", 1);
-    setenv("GOMP_SPINCOUNT", "2000", 1);
+    if (!waits) {
+        setenv("OMP_WAIT_POLICY", "passive", 1);
+        setenv("GOMP_SPINCOUNT", "2000", 1);
+    }
+    if (shares) {
+        snprintf(threads, sizeof threads, "%d", firn_ranks_threads());
+        setenv("OMP_NUM_THREADS", threads, 1);
+    }
     // By its own path, so that the process keeps its name.
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);

@@ -1,7 +1,7 @@
 /// `firn measure`: what became of the snow of a cache, in numbers.
 #include "command.h"
-#include "followed.h"
 #include "json.h"
+#include "report/followed.h"
 
 #include <math.h>
 #include <stdio.h>

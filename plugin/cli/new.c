@@ -1,6 +1,6 @@
 /// `firn new`: a scene to begin with, copied from the examples.
 #define _XOPEN_SOURCE 700
-#include "command.h"
+#include "output.h"
 
 #include "firn/graph.h"
 
@@ -220,9 +220,11 @@ static int run_new(const void *memory, const firn_words *words)
     }
     snprintf(output, sizeof output, "%s%s", own->output != NULL ? own->output : name,
              own->output != NULL ? "" : ".firn");
+    if (!firn_output_ends(output, ".firn"))
+        return firn_usage("new", "-o takes a .firn, not '%s'", output);
     if (own->force == NULL && access(output, F_OK) == 0) {
         fprintf(stderr, "firn new: '%s' is there already; --force replaces it\n", output);
-        return FIRN_EXIT_FAILED;
+        return FIRN_EXIT_EXISTS;
     }
     firn_error error;
     firn_result result = copy_example(folder, name, output, own, &error);

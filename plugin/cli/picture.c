@@ -1,8 +1,8 @@
 /// `firn picture`: a shaded view of a cache or a particle file.
 #include "firn/picture.h"
 
-#include "command.h"
-#include "view.h"
+#include "output.h"
+#include "report/view.h"
 
 #include "firn/png.h"
 
@@ -47,13 +47,14 @@ static int run(const void *memory, const firn_words *words)
                                      "number");
     if (r->frame != NULL && !firn_read_int(r->frame, -1000000, 1000000, &frame))
         return firn_usage("picture", "--frame must be a whole number");
-    size_t length = strlen(output);
-    if (length < 5 || strcmp(output + length - 4, ".png") != 0)
+    if (!firn_output_ends(output, ".png"))
         return firn_usage("picture", "-o takes a .png, not '%s'; `firn render` writes other files",
                           output);
     firn_error error;
     firn_view *view = NULL;
-    firn_result result = firn_view_open(words->words[0], &view, &error);
+    firn_result result = firn_output_check(output, &error);
+    if (result == FIRN_OK)
+        result = firn_view_open(words->words[0], &view, &error);
     if (result == FIRN_OK) {
         frame = r->frame != NULL ? frame : firn_view_last(view);
         result = firn_view_load(view, frame, &error);

@@ -1,6 +1,7 @@
 /// `firn preview`: colliders and sources of a shot at its first, middle and last frame.
 #include "preview.h"
 
+#include "output.h"
 #include "shot.h"
 
 #include "firn/png.h"
@@ -194,16 +195,17 @@ static int run(const void *memory, const firn_words *words)
     if (!read_def(r, &p.def))
         return firn_usage("preview", "--size must be like 640x420, 64 to 2048 wide, --view like "
                                      "35,18 and --zoom a number");
-    size_t length = strlen(output);
-    if (length < 5 || strcmp(output + length - 4, ".png") != 0)
+    if (!firn_output_ends(output, ".png"))
         return firn_usage("preview", "-o takes a .png, not '%s'", output);
-    int code = firn_shot_load("preview", words->words[0], &r->shot, &p.graph, NULL);
+    firn_error error;
+    int code = firn_exit_of(firn_output_check(output, &error), &error);
+    if (code == FIRN_EXIT_OK)
+        code = firn_shot_load("preview", words->words[0], &r->shot, &p.graph, NULL);
     if (code != FIRN_EXIT_OK)
         return code;
     const firn_host host = {.log = print_warning};
     firn_graph_set_host(p.graph, &host);
     firn_bake_def range;
-    firn_error error;
     firn_shot_frames(r->shot.frames, p.graph, &range);
     code = firn_exit_of(make(&p, &range, output, &error), &error);
     for (size_t i = 0; i < p.count; i++)

@@ -1,6 +1,6 @@
 #include "preview.h"
 
-#include "surface_points.h"
+#include "report/surface_points.h"
 
 #include <math.h>
 

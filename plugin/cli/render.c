@@ -6,6 +6,7 @@
 #include "limits.h"
 #include "meter.h"
 #include "movie.h"
+#include "output.h"
 #include "render_source.h"
 
 #include "firn/png.h"
@@ -172,8 +173,12 @@ static firn_result check_output(const job *j, firn_error *error)
 {
     char path[FIRN_PATH_SIZE];
     firn_file_writer *file = NULL;
+    if (j->request->setup != NULL)
+        FIRN_TRY(firn_output_check(j->request->setup, error));
     if (j->request->setup != NULL && j->request->output == NULL)
         return FIRN_OK;
+    FIRN_TRY(firn_output_check_frames(j->output, j->frames.first, j->frames.last, j->frames.step,
+                                      error));
     FIRN_TRY(firn_path_of_frame(j->output, j->frames.first, path, sizeof path, error));
     FIRN_TRY(firn_file_create(path, &file, error));
     firn_file_discard(file);

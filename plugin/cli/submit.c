@@ -4,9 +4,9 @@
 
 #include "meter.h"
 #include "shot.h"
-#include "wedge.h"
 
 #include "firn/shot.h"
+#include "firn/wedge.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ enum { NAMES_SIZE = 2048, CHUNK = 10, LATER_MINUTES = 60 };
 typedef struct request {
     firn_shot_words shot;
     firn_words vary;
-    const char *to, *output, *program, *chunk, *memory, *minutes, *cpus, *wedge;
+    const char *to, *output, *program, *chunk, *memory, *minutes, *cpus, *wedge, *ranks;
 } request;
 
 /// Texts that the words of tasks point to.
@@ -150,6 +150,7 @@ static void plan_variants(firn_job *job, const request *own, const texts *t, siz
 static void plan_shot(firn_job *job, const request *own, const texts *t)
 {
     firn_task *simulate = begin_task(job, own, t, "simulate");
+    simulate->ranks = job->ranks;
     add_option(simulate, "--frames", own->shot.frames);
     if (t->later[0] == '\0')
         return;
@@ -182,6 +183,17 @@ static int read_limits(const request *own, firn_job *job, int *minutes)
         return firn_usage("submit", "--chunk must be 1 to 100000 frames, not '%s'", own->chunk);
     if (!read_count(own->memory, INT_MAX, &job->megabytes))
         return firn_usage("submit", "--memory must be MB, not '%s'", own->memory);
+    job->ranks = 1;
+    if (!read_count(own->ranks, 65536, &job->ranks))
+        return firn_usage("submit", "--ranks must be 1 to 65536, not '%s'", own->ranks);
+    if (job->ranks > 1 && strcmp(own->to, "slurm") != 0)
+        return firn_usage("submit",
+                          "--ranks is for slurm; %s gives a task one machine, on which "
+                          "threads do the same",
+                          own->to);
+    if (job->ranks > 1 && (own->wedge != NULL || own->vary.count > 0))
+        return firn_usage("submit", "--ranks is of one shot; variants of a wedge are tasks of one "
+                                    "machine each");
     if (!read_count(own->minutes, 525600, minutes))
         return firn_usage("submit", "--minutes must be 1 to 525600, not '%s'", own->minutes);
     return FIRN_EXIT_OK;
@@ -199,7 +211,8 @@ static int estimate(firn_graph *graph, const firn_bake_def *def, firn_job *job, 
         e == NULL ? firn_fail(&error, FIRN_ERR_MEMORY, "out of memory: cannot estimate the shot")
                   : firn_graph_estimate(graph, def, e, &error);
     if (result == FIRN_OK && job->megabytes == 0)
-        job->megabytes = 256 + 64 * (int)ceil(1.25 * e->memory_bytes / 64e6);
+        job->megabytes =
+            256 + 64 * (int)ceil(1.25 * firn_estimate_ranks(e, job->ranks).first / 64e6);
     if (result == FIRN_OK && *minutes == 0)
         *minutes = (int)fmin(525600.0, fmax(10.0, ceil(2.0 * e->seconds_high / 60.0)));
     firn_free(e);
@@ -265,6 +278,19 @@ static void name_job(const firn_graph *graph, firn_job *job)
 
 // --- The command ---------------------------------------------------------------------------------
 
+static int count_variants(const request *own, const firn_graph *graph, size_t *count)
+{
+    firn_wedge *wedge = NULL;
+    firn_error error;
+    firn_result result = firn_wedge_create(graph, own->vary.words, own->vary.count, &wedge, &error);
+    if (result != FIRN_OK)
+        return result == FIRN_ERR_ARGUMENT ? firn_usage("submit", "%s", error.message)
+                                           : firn_exit_of(result, &error);
+    *count = firn_wedge_count(wedge);
+    firn_wedge_destroy(wedge);
+    return FIRN_EXIT_OK;
+}
+
 static int plan(const request *own, firn_graph *graph, firn_job *job, texts *t)
 {
     firn_bake_def def;
@@ -284,7 +310,7 @@ static int plan(const request *own, firn_graph *graph, firn_job *job, texts *t)
     size_t variants = 0;
     bool wedge = own->wedge != NULL || own->vary.count > 0;
     if (code == FIRN_EXIT_OK && wedge)
-        code = firn_wedge_count("submit", graph, &own->vary, &variants);
+        code = count_variants(own, graph, &variants);
     if (code == FIRN_EXIT_OK)
         code = estimate(graph, &def, job, &minutes);
     if (code != FIRN_EXIT_OK)
@@ -304,8 +330,9 @@ static void tell(const firn_job *job, const firn_queue *queue, const texts *t)
 {
     char path[FIRN_PATH_SIZE + 64];
     for (size_t i = 0; i < job->task_count; i++)
-        printf("%-9s %d task%s, %d CPUs, %d MB, %d minutes at most\n", job->tasks[i].name,
-               job->tasks[i].parts, job->tasks[i].parts == 1 ? "" : "s", job->cpus, job->megabytes,
+        printf("%-9s %d task%s%s, %d CPUs, %d MB, %d minutes at most\n", job->tasks[i].name,
+               job->tasks[i].parts, job->tasks[i].parts == 1 ? "" : "s",
+               job->tasks[i].ranks > 1 ? " of many machines" : "", job->cpus, job->megabytes,
                job->tasks[i].minutes);
     snprintf(path, sizeof path, "%s/%s", t->folder, queue->file);
     printf("nothing was submitted; to do so:\n  ");
@@ -374,6 +401,7 @@ static const firn_option options[] = {
     {"--memory", "MB", "of a task; estimated unless given", ROW(memory)},
     {"--minutes", "N", "most that a task may take; estimated unless given", ROW(minutes)},
     {"--cpus", "N", "cores of a task; those of this machine unless given", ROW(cpus)},
+    {"--ranks", "N", "slurm: simulates on N machines at once, under mpirun", ROW(ranks)},
     {"--program", "PATH", "the firn of the farm; firn unless given", ROW(program)},
 };
 

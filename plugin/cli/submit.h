@@ -27,6 +27,7 @@ typedef struct firn_task {
     const char *name; // "simulate"
     firn_task_kind kind;
     int parts;       // at least 1
+    int ranks;       // machines that do a part together; 0: one
     firn_words line; // the words after the program
     int minutes;     // most that a part may take; it is stopped, and goes on, before that
 } firn_task;
@@ -36,7 +37,8 @@ typedef struct firn_job {
     const char *program;           // "firn"
     int first, last, step;         // frames that are written
     int chunk;                     // of them in a part
-    int megabytes, cpus;           // of a part
+    int megabytes, cpus;           // of a part on one machine
+    int ranks;                     // that simulate together
     size_t task_count;
     firn_task tasks[FIRN_TASK_MAX];
 } firn_job;

@@ -34,6 +34,11 @@ static void print_run(FILE *file, const firn_job *job, const firn_task *task)
           "trap 'out_of_time=yes; [ -z \"$child\" ] || kill -TERM \"$child\"' USR2\n"
           "trap '[ -z \"$child\" ] || kill -TERM \"$child\"' TERM INT\n\n",
           file);
+    // Its own limit for the end of stopped processes would be too short for a checkpoint.
+    if (task->ranks > 1)
+        fprintf(file,
+                "mpirun -n %d --map-by node --bind-to none --mca odls_base_sigkill_timeout %d ",
+                task->ranks, warning_seconds(task));
     firn_print_shell_line(file, job, task, slots[task->kind]);
     fputs(" &\n"
           "child=$!\n"
@@ -63,6 +68,8 @@ static void print_script(FILE *file, const firn_job *job, const firn_task *task)
             "#SBATCH --cpus-per-task=%d\n",
             job->name, task->name, task->kind == FIRN_TASK_ONE ? "j" : "A_%a",
             warning_seconds(task), task->minutes, job->megabytes, job->cpus);
+    if (task->ranks > 1)
+        fprintf(file, "#SBATCH --nodes=%d\n#SBATCH --ntasks-per-node=1\n", task->ranks);
     if (task->kind != FIRN_TASK_ONE)
         fprintf(file, "#SBATCH --array=0-%d\n", task->parts - 1);
     fputc('\n', file);

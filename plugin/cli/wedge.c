@@ -1,5 +1,5 @@
 /// `firn wedge`: the same shot with many values of some parameters, one cache for each.
-#include "wedge.h"
+#include "firn/wedge.h"
 
 #include "bake.h"
 #include "shot.h"
@@ -7,104 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VARIANT_MAX = 100000 };
-
 typedef struct request {
     firn_shot_words shot;
     firn_words vary;
     const char *list, *only, *resume, *overwrite, *quiet, *json, *progress;
 } request;
-
-// --- What to vary --------------------------------------------------------------------------------
-
-static bool add_value(firn_axis *a, const char *value, size_t length, size_t *used)
-{
-    if (a->count == FIRN_AXIS_VALUES || *used + length + 1 > sizeof a->text || length == 0)
-        return false;
-    memcpy(a->text + *used, value, length);
-    a->text[*used + length] = '\0';
-    a->values[a->count++] = a->text + *used;
-    *used += length + 1;
-    return true;
-}
-
-static bool is_range(const char *text)
-{
-    double from, to;
-    return sscanf(text, "%lf:%lf", &from, &to) == 2;
-}
-
-// "from:to:count", both ends included; false when it is not of that form.
-static bool read_range(firn_axis *a, const char *text)
-{
-    double from, to;
-    int count, length = 0;
-    if (sscanf(text, "%lf:%lf:%d%n", &from, &to, &count, &length) != 3 || text[length] != '\0' ||
-        count < 1 || count > FIRN_AXIS_VALUES)
-        return false;
-    size_t used = 0;
-    for (int i = 0; i < count; i++) {
-        char value[64];
-        double share = count > 1 ? (double)i / (count - 1) : 0.0;
-        int size = snprintf(value, sizeof value, "%.7g", from + share * (to - from));
-        if (!add_value(a, value, (size_t)size, &used))
-            return false;
-    }
-    return true;
-}
-
-static bool read_axis(firn_axis *a, const char *text)
-{
-    const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof a->name)
-        return false;
-    memcpy(a->name, text, (size_t)(equals - text));
-    if (is_range(equals + 1))
-        return read_range(a, equals + 1);
-    size_t used = 0;
-    a->count = 0;
-    for (const char *at = equals + 1;; at++) {
-        size_t length = strcspn(at, ",");
-        if (!add_value(a, at, length, &used))
-            return false;
-        at += length;
-        if (*at == '\0')
-            return true;
-    }
-}
-
-// Settings of the shot that the folders of variants are made of.
-static bool is_place(const char *name)
-{
-    static const char *const places[] = {"name", "base", "version", "wedge"};
-    for (size_t i = 0; i < FIRN_COUNT(places); i++)
-        if (strcmp(places[i], name) == 0)
-            return true;
-    return false;
-}
-
-static int read_plan(const char *command, const firn_words *vary, firn_wedge *plan)
-{
-    plan->variant_count = 1;
-    if (vary->count == 0 || vary->count > FIRN_AXIS_MAX)
-        return firn_usage(command, "--vary is needed, 1 to %d times, or \"vary\" in the scene",
-                          FIRN_AXIS_MAX);
-    for (size_t i = 0; i < vary->count; i++) {
-        if (!read_axis(&plan->axes[i], vary->words[i]))
-            return firn_usage(command,
-                              "--vary takes node.param=a,b,c or node.param=from:to:count, "
-                              "not '%s'",
-                              vary->words[i]);
-        if (is_place(plan->axes[i].name))
-            return firn_usage(command, "%s cannot be varied: it says where the variants go",
-                              plan->axes[i].name);
-        plan->axis_count++;
-        plan->variant_count *= plan->axes[i].count;
-        if (plan->variant_count > VARIANT_MAX)
-            return firn_usage(command, "that makes more than %d variants", VARIANT_MAX);
-    }
-    return FIRN_EXIT_OK;
-}
 
 static firn_voice voice_of(const request *own)
 {
@@ -113,21 +20,13 @@ static firn_voice voice_of(const request *own)
 
 // --- The variants --------------------------------------------------------------------------------
 
-static int load_variant(const request *own, const firn_wedge *plan, const char *path,
+static int load_variant(const request *own, const firn_wedge *wedge, const char *path,
                         size_t variant, firn_graph **graph)
 {
-    firn_error said, error;
+    firn_error said;
     int code = firn_shot_load("wedge", path, &own->shot, graph, &said);
-    char text[FIRN_AXIS_NAME + FIRN_TEXT_SIZE + 2];
-    const double number[3] = {(double)variant};
-    if (code == FIRN_EXIT_OK && firn_graph_set(*graph, NULL, "wedge", number, &said) != FIRN_OK)
-        code = FIRN_EXIT_USAGE;
-    for (size_t i = 0; code == FIRN_EXIT_OK && i < plan->axis_count; i++) {
-        snprintf(text, sizeof text, "%s=%s", plan->axes[i].name,
-                 firn_wedge_value(plan, variant, i));
-        if (firn_graph_set_text(*graph, text, &error) != FIRN_OK)
-            code = firn_shot_refuse(&said, FIRN_EXIT_USAGE, "--vary %s: %s", text, error.message);
-    }
+    if (code == FIRN_EXIT_OK && firn_wedge_apply(wedge, variant, *graph, &said) != FIRN_OK)
+        code = firn_shot_refuse(NULL, FIRN_EXIT_USAGE, "%s", said.message);
     if (code == FIRN_EXIT_OK)
         return code;
     firn_meter_refuse(voice_of(own), code, said.message);
@@ -136,21 +35,11 @@ static int load_variant(const request *own, const firn_wedge *plan, const char *
     return code;
 }
 
-// <base>/<name>/v<version>, with the folders of the variants.
-static firn_result home_of(const firn_graph *graph, char *folder, firn_error *error)
-{
-    FIRN_TRY(firn_graph_cache_folder(graph, folder, FIRN_PATH_SIZE, error));
-    char *slash = strrchr(folder, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    return FIRN_OK;
-}
-
-static void print_variant(const firn_wedge *plan, size_t variant)
+static void print_variant(const firn_wedge *wedge, size_t variant)
 {
     printf("w%zu", variant);
-    for (size_t i = 0; i < plan->axis_count; i++)
-        printf("  %s=%s", plan->axes[i].name, firn_wedge_value(plan, variant, i));
+    for (size_t i = 0; i < firn_wedge_axis_count(wedge); i++)
+        printf("  %s=%s", firn_wedge_axis(wedge, i), firn_wedge_value(wedge, variant, i));
     printf("\n");
     fflush(stdout);
 }
@@ -160,127 +49,107 @@ static const char *status_of(int code)
     return code == FIRN_EXIT_OK ? "done" : firn_signals_stop() != 0 ? "stopped" : "failed";
 }
 
-static int cook_variant(const request *own, const firn_wedge *plan, const char *path,
-                        size_t variant, char *home)
+static int cook_variant(const request *own, const firn_wedge *wedge, const char *path,
+                        size_t variant)
 {
     firn_graph *graph = NULL;
     firn_bake_run_def run = {.voice = voice_of(own)};
-    int code = load_variant(own, plan, path, variant, &graph);
+    int code = load_variant(own, wedge, path, variant, &graph);
     if (code != FIRN_EXIT_OK)
         return code;
     if (own->only == NULL) {
         run.part = (int)variant;
-        run.parts = (int)plan->variant_count;
+        run.parts = (int)firn_wedge_count(wedge);
     }
     if (run.voice == FIRN_VOICE_PLAIN || run.voice == FIRN_VOICE_BAR)
-        print_variant(plan, variant);
+        print_variant(wedge, variant);
     firn_bake_def def;
     firn_shot_frames(own->shot.frames, graph, &def);
     def.resume = own->resume != NULL;
     def.overwrite = own->overwrite != NULL;
     firn_error error;
-    firn_result result = home_of(graph, home, &error);
-    if (result == FIRN_OK)
-        result = firn_wedge_note(plan, home, variant, "cooking", -1, &error);
+    firn_result result = firn_wedge_note(wedge, graph, variant, "cooking", -1, &error);
     if (result == FIRN_OK) {
         code = firn_bake_run(graph, &def, &run);
-        result = firn_wedge_note(plan, home, variant, status_of(code), code, &error);
+        result = firn_wedge_note(wedge, graph, variant, status_of(code), code, &error);
     }
     firn_graph_destroy(graph);
     return result == FIRN_OK ? code : firn_exit_of(result, &error);
 }
 
+static int draw_sheet(const request *own, const firn_wedge *wedge, const char *path)
+{
+    firn_graph *graph = NULL;
+    firn_error error;
+    int code = load_variant(own, wedge, path, 0, &graph);
+    if (code == FIRN_EXIT_OK)
+        code = firn_exit_of(firn_wedge_sheet(wedge, graph, &error), &error);
+    firn_graph_destroy(graph);
+    return code;
+}
+
 // A variant that fails does not keep the others from being cooked; a signal does.
-static int cook_all(const request *own, const firn_wedge *plan, const char *path)
+static int cook_all(const request *own, const firn_wedge *wedge, const char *path)
 {
     int code = FIRN_EXIT_OK, only = -1;
-    char home[FIRN_PATH_SIZE] = "";
-    if (own->only != NULL && !firn_read_int(own->only, 0, (int)plan->variant_count - 1, &only))
-        return firn_usage("wedge", "--only must be 0 to %zu, not '%s'", plan->variant_count - 1,
-                          own->only);
+    size_t count = firn_wedge_count(wedge);
+    if (own->only != NULL && !firn_read_int(own->only, 0, (int)count - 1, &only))
+        return firn_usage("wedge", "--only must be 0 to %zu, not '%s'", count - 1, own->only);
     firn_signals_catch();
-    for (size_t v = 0; v < plan->variant_count && firn_signals_stop() == 0; v++) {
+    for (size_t v = 0; v < count && firn_signals_stop() == 0; v++) {
         if (only >= 0 && v != (size_t)only)
             continue;
-        int one = cook_variant(own, plan, path, v, home);
+        int one = cook_variant(own, wedge, path, v);
         if (one != FIRN_EXIT_OK) {
             fprintf(stderr, "firn wedge: variant w%zu ended with exit code %d\n", v, one);
             code = code == FIRN_EXIT_OK || firn_signals_stop() != 0 ? one : code;
         }
         if (one == FIRN_EXIT_USAGE)
-            break;
+            return code;
     }
-    firn_error error;
-    if (home[0] == '\0' || firn_signals_stop() != 0)
+    if (firn_signals_stop() != 0)
         return code;
-    firn_result result = firn_wedge_sheet(plan, home, &error);
-    return code != FIRN_EXIT_OK ? code : firn_exit_of(result, &error);
+    int drawn = draw_sheet(own, wedge, path);
+    return code != FIRN_EXIT_OK ? code : drawn;
 }
 
-// What the command line varies, or what the scene does.
-static int plan_graph(const char *command, const firn_graph *graph, const firn_words *given,
-                      firn_wedge *plan)
-{
-    firn_words vary = {0};
-    if (given->count > 0)
-        vary = *given;
-    while (given->count == 0 && vary.count < FIRN_WORDS_MAX &&
-           firn_graph_vary(graph, vary.count) != NULL) {
-        vary.words[vary.count] = firn_graph_vary(graph, vary.count);
-        vary.count++;
-    }
-    return read_plan(command, &vary, plan);
-}
-
-static int plan_variants(const request *own, const char *path, firn_wedge *plan)
+static int plan_variants(const request *own, const char *path, firn_wedge **wedge)
 {
     firn_graph *graph = NULL;
-    firn_error said;
-    if (own->vary.count > 0)
-        return read_plan("wedge", &own->vary, plan);
-    int code = firn_shot_load("wedge", path, &own->shot, &graph, &said);
+    firn_error error;
+    int code = FIRN_EXIT_OK;
+    if (own->vary.count == 0) // those of the scene
+        code = firn_shot_load("wedge", path, &own->shot, &graph, &error);
     if (code != FIRN_EXIT_OK) {
-        firn_meter_refuse(voice_of(own), code, said.message);
+        firn_meter_refuse(voice_of(own), code, error.message);
         return code;
     }
-    code = plan_graph("wedge", graph, &own->vary, plan);
+    firn_result result = firn_wedge_create(graph, own->vary.words, own->vary.count, wedge, &error);
     firn_graph_destroy(graph);
-    return code;
-}
-
-int firn_wedge_count(const char *command, const firn_graph *graph, const firn_words *vary,
-                     size_t *count)
-{
-    firn_wedge *plan = firn_alloc_zero(sizeof *plan);
-    if (plan == NULL)
-        return FIRN_EXIT_MEMORY;
-    int code = plan_graph(command, graph, vary, plan);
-    *count = plan->variant_count;
-    firn_free(plan);
-    return code;
+    if (result == FIRN_ERR_ARGUMENT)
+        return firn_usage("wedge", "%s", error.message);
+    return firn_exit_of(result, &error);
 }
 
 static int run_wedge(const void *memory, const firn_words *words)
 {
     const request *own = memory;
+    firn_wedge *wedge = NULL;
     if (!firn_progress_is_known(own->progress))
         return firn_usage("wedge", "--progress takes alf or openjd, not '%s'", own->progress);
-    firn_wedge *plan = firn_alloc_zero(sizeof *plan);
-    if (plan == NULL)
-        return FIRN_EXIT_MEMORY;
-    int code = plan_variants(own, words->words[0], plan);
+    int code = plan_variants(own, words->words[0], &wedge);
     // A value that is wrong is found now, not after the variants before it.
     bool all = own->list != NULL || own->only == NULL;
-    for (size_t v = 0; code == FIRN_EXIT_OK && all && v < plan->variant_count; v++) {
+    for (size_t v = 0; code == FIRN_EXIT_OK && all && v < firn_wedge_count(wedge); v++) {
         firn_graph *graph = NULL;
-        code = load_variant(own, plan, words->words[0], v, &graph);
+        code = load_variant(own, wedge, words->words[0], v, &graph);
         firn_graph_destroy(graph);
         if (code == FIRN_EXIT_OK && own->list != NULL)
-            print_variant(plan, v);
+            print_variant(wedge, v);
     }
     if (code == FIRN_EXIT_OK && own->list == NULL)
-        code = cook_all(own, plan, words->words[0]);
-    firn_free(plan);
+        code = cook_all(own, wedge, words->words[0]);
+    firn_wedge_destroy(wedge);
     return code;
 }
 

@@ -1,5 +1,7 @@
 #include "mesh_reader.h"
 
+#include "mesh_motion.h"
+
 #include "firn/file.h"
 #include "firn/vdb_sequence.h"
 
@@ -9,12 +11,6 @@
 #include <string.h>
 
 enum { SLOT_COUNT = 6, GAP_LIMIT = 10000 };
-
-// A step that is this many times longer than those before and after it, and longer than this share
-// of the mesh, is a jump.
-static const double JUMP_RATIO = 10.0, JUMP_SHARE = 0.5;
-// Stored velocities may miss the differences of positions by this share: curved paths do.
-static const double AGREEMENT = 0.35;
 
 typedef struct slot {
     bool used;
@@ -274,29 +270,6 @@ static const firn_mesh *neighbor_of(firn_mesh_reader *r, int frame, int center)
 
 // --- Motion --------------------------------------------------------------------------------------
 
-static double step_of(const firn_mesh *a, const firn_mesh *b)
-{
-    if (a == NULL || b == NULL || a->vertex_count == 0 || !firn_mesh_same_topology(a, b))
-        return NAN;
-    double sum = 0.0;
-    for (size_t i = 0; i < a->vertex_count; i++) {
-        firn_vec3 d = firn_sub(b->position[i], a->position[i]);
-        sum += (double)firn_dot(d, d);
-    }
-    return sqrt(sum / (double)a->vertex_count);
-}
-
-static double size_of(const firn_mesh *mesh)
-{
-    firn_vec3 low = mesh->position[0], high = low;
-    for (size_t i = 1; i < mesh->vertex_count; i++) {
-        firn_vec3 p = mesh->position[i];
-        low = firn_vec(fminf(low.x, p.x), fminf(low.y, p.y), fminf(low.z, p.z));
-        high = firn_vec(fmaxf(high.x, p.x), fmaxf(high.y, p.y), fmaxf(high.z, p.z));
-    }
-    return (double)firn_length(firn_sub(high, low));
-}
-
 // What is known around a frame: the steps to it and from it, jumps left out.
 typedef struct surroundings {
     const firn_mesh *here, *before, *after; // NULL: none of the same topology
@@ -305,30 +278,23 @@ typedef struct surroundings {
     double size, step; // m: of the mesh, the longest step that counts
 } surroundings;
 
-static bool is_jump(double step, double earlier, double later, double size)
-{
-    double usual = fmax(isnan(earlier) ? 0.0 : earlier, isnan(later) ? 0.0 : later);
-    bool alone = isnan(earlier) && isnan(later);
-    return !alone && step > JUMP_RATIO * usual && step > JUMP_SHARE * size;
-}
-
 static surroundings look_around(firn_mesh_reader *r, const firn_mesh *here, int frame)
 {
     surroundings s = {.here = here, .outside = is_outside(r, frame)};
     if (s.outside || here->vertex_count == 0)
         return s;
-    s.size = size_of(s.here);
+    s.size = (double)firn_length(firn_mesh_extent(s.here));
     s.before = neighbor_of(r, frame - 1, frame);
     s.after = neighbor_of(r, frame + 1, frame);
-    double in = step_of(s.before, s.here), out = step_of(s.here, s.after);
+    double in = firn_mesh_step(s.before, s.here), out = firn_mesh_step(s.here, s.after);
     // The frames farther away are only read when there is a reason.
-    double limit = fmin(JUMP_SHARE * s.size, (double)r->def.max_speed / r->def.fps);
+    double limit = fmin(FIRN_JUMP_SHARE * s.size, (double)r->def.max_speed / r->def.fps);
     bool fast_in = in > limit, fast_out = out > limit;
     double farthest = (double)r->def.max_speed / r->def.fps;
-    double earlier = fast_in ? step_of(neighbor_of(r, frame - 2, frame), s.before) : NAN;
-    double later = fast_out ? step_of(s.after, neighbor_of(r, frame + 2, frame)) : NAN;
-    bool jump_in = fast_in && (is_jump(in, earlier, out, s.size) || in > farthest);
-    bool jump_out = fast_out && (is_jump(out, in, later, s.size) || out > farthest);
+    double earlier = fast_in ? firn_mesh_step(neighbor_of(r, frame - 2, frame), s.before) : NAN;
+    double later = fast_out ? firn_mesh_step(s.after, neighbor_of(r, frame + 2, frame)) : NAN;
+    bool jump_in = fast_in && (firn_step_jumps(in, earlier, out, s.size) || in > farthest);
+    bool jump_out = fast_out && (firn_step_jumps(out, in, later, s.size) || out > farthest);
     s.jumped = jump_in || jump_out;
     s.step = fmax(isnan(in) || jump_in ? 0.0 : in, isnan(out) || jump_out ? 0.0 : out);
     if (isnan(in) || jump_in)
@@ -336,26 +302,6 @@ static surroundings look_around(firn_mesh_reader *r, const firn_mesh *here, int 
     if (isnan(out) || jump_out)
         s.after = NULL;
     return s;
-}
-
-static firn_result differences(const firn_mesh_reader *r, const surroundings *s,
-                               firn_vec3 **velocity, firn_error *error)
-{
-    size_t count = s->here->vertex_count;
-    float share = s->before != NULL && s->after != NULL ? 0.5f : 1.0f;
-    float weight = share * (float)r->def.fps;
-    *velocity = firn_alloc_zero((count + 1) * sizeof **velocity);
-    if (*velocity == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot tell how a mesh moves");
-    for (size_t i = 0; i < count; i++) {
-        firn_vec3 here = s->here->position[i], sum = {0.0f, 0.0f, 0.0f};
-        if (s->after != NULL)
-            sum = firn_add_scaled(sum, weight, firn_sub(s->after->position[i], here));
-        if (s->before != NULL)
-            sum = firn_add_scaled(sum, weight, firn_sub(here, s->before->position[i]));
-        (*velocity)[i] = sum;
-    }
-    return FIRN_OK;
 }
 
 static void note(firn_mesh_reader *r, firn_mesh_note kind, int frame, const char *text)
@@ -368,42 +314,16 @@ static void note(firn_mesh_reader *r, firn_mesh_note kind, int frame, const char
              path_at(r, frame, path), frame, text);
 }
 
-// By how much stored velocities miss those that were seen, as a share of these.
-static double miss(const firn_vec3 *stored, const firn_vec3 *seen, size_t count, double factor)
-{
-    double off = 0.0, all = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        firn_vec3 d = firn_sub(firn_scale((float)factor, stored[i]), seen[i]);
-        off += (double)firn_dot(d, d);
-        all += (double)firn_dot(seen[i], seen[i]);
-    }
-    return all > 0.0 ? sqrt(off / all) : 0.0;
-}
-
-// The frame rate that makes velocities of distances per frame; 0: none does.
-static double frame_rate(const firn_mesh_reader *r, const firn_vec3 *stored, const firn_vec3 *seen,
-                         size_t count)
-{
-    const double rates[] = {r->def.fps * r->clip.ratio, 24.0, 25.0, 30.0, 48.0, 50.0, 60.0};
-    double best = 0.0, least = AGREEMENT;
-    for (size_t i = 0; i < FIRN_COUNT(rates); i++) {
-        double off = miss(stored, seen, count, rates[i]);
-        best = off < least ? rates[i] : best;
-        least = off < least ? off : least;
-    }
-    return best;
-}
-
 // Turns velocities that are distances per frame into those per second.
 static void judge(firn_mesh_reader *r, int frame, const firn_mesh *mesh, const firn_vec3 *seen,
                   firn_vec3 *velocity)
 {
     size_t count = mesh->vertex_count;
-    double as_stored = miss(velocity, seen, count, 1.0);
-    if (as_stored < AGREEMENT)
+    double as_stored = firn_velocity_miss(velocity, seen, count, 1.0);
+    if (as_stored < FIRN_VELOCITY_AGREEMENT)
         return;
     char text[400];
-    double fps = frame_rate(r, velocity, seen, count);
+    double fps = firn_velocity_frame_rate(velocity, seen, count, r->def.fps * r->clip.ratio);
     if (fps > 0.0) {
         for (size_t i = 0; i < count; i++)
             velocity[i] = firn_scale((float)fps, velocity[i]);
@@ -465,12 +385,12 @@ static firn_result find_velocity(firn_mesh_reader *r, int frame, const surroundi
     if (told && (from != FIRN_VELOCITY_MOTION || s->outside))
         FIRN_TRY(copy_velocity(mesh, velocity, error));
     else if (seen)
-        return differences(r, s, velocity, error);
+        return firn_mesh_differences(s->before, mesh, s->after, r->def.fps, velocity, error);
     if (*velocity == NULL || !mesh->stored)
         return FIRN_OK;
     if (seen && from == FIRN_VELOCITY_AUTO) {
         firn_vec3 *motion = NULL;
-        FIRN_TRY(differences(r, s, &motion, error));
+        FIRN_TRY(firn_mesh_differences(s->before, mesh, s->after, r->def.fps, &motion, error));
         judge(r, frame, mesh, motion, *velocity);
         firn_free(motion);
     }
@@ -486,6 +406,18 @@ static firn_result name_file(const firn_mesh_reader *r, int frame, firn_result r
         return result;
     firn_error cause = *error;
     return firn_fail(error, result, "'%.300s' at frame %d: %.600s", path, frame, cause.message);
+}
+
+// What is too large for its voxels often has another unit.
+static firn_result ask_for_unit(const firn_mesh_reader *r, const firn_mesh *mesh,
+                                firn_result result, firn_error *error)
+{
+    char text[FIRN_MESSAGE_SIZE];
+    if (result != FIRN_ERR_ARGUMENT || error == NULL || mesh->vertex_count == 0 ||
+        !firn_size_is_odd(r->file, firn_mesh_extent(mesh), &r->def.axes, text, sizeof text))
+        return result;
+    firn_error cause = *error;
+    return firn_fail(error, result, "%.300s; %.500s", cause.message, text);
 }
 
 firn_result firn_mesh_reader_shape(firn_mesh_reader *reader, int frame,
@@ -511,7 +443,14 @@ firn_result firn_mesh_reader_shape(firn_mesh_reader *reader, int frame,
                               .index_count = mesh->corner_count,
                               .indices = mesh->corner};
         result = firn_vdb_shape_from_mesh(def, &view, shape, error);
+        result = ask_for_unit(reader, mesh, result, error);
     }
     firn_free(velocity);
     return name_file(reader, frame, result, error);
+}
+
+firn_result firn_mesh_reader_mesh(firn_mesh_reader *reader, int frame, const firn_mesh **mesh,
+                                  firn_error *error)
+{
+    return name_file(reader, frame, mesh_of(reader, frame, frame, mesh, error), error);
 }

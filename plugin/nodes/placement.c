@@ -356,9 +356,8 @@ bool firn_size_is_odd(const char *what, firn_vec3 extent, const firn_axes_def *a
     text[0] = '\0';
     if ((!huge && !tiny) || (axes->unit != UNIT_M && axes->unit != UNIT_AUTO))
         return false;
-    snprintf(text, size, "%.300s is %.3g x %.3g x %.3g m large: %s; if so, set file_unit to %s",
+    snprintf(text, size, "'%.300s' is %.3g x %.3g x %.3g m large: if it is %s, set file_unit to %s",
              what, (double)extent.x, (double)extent.y, (double)extent.z,
-             huge ? "is it in centimeters?" : "is it in kilometers, or scaled down?",
-             huge ? "cm" : "its unit");
+             huge ? "in centimeters" : "in kilometers, or scaled down", huge ? "cm" : "its unit");
     return true;
 }

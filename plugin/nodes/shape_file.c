@@ -38,6 +38,17 @@ bool firn_path_ends_with(const char *path, const char *ending)
     return true;
 }
 
+firn_result firn_check_level_set_name(const char *path, const char *setting, firn_error *error)
+{
+    static const char *const meshes[] = {".obj", ".ply", ".stl", ".abc"};
+    for (size_t i = 0; i < FIRN_COUNT(meshes); i++)
+        if (firn_path_ends_with(path, meshes[i]))
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "file is '%.300s', a mesh; level sets are .vdb files: set %s to mesh",
+                             path, setting);
+    return FIRN_OK;
+}
+
 firn_result firn_shape_from_vdb_file(const char *path, const char *grid,
                                      const firn_vdb_shape_def *def, firn_vdb_shape **shape,
                                      firn_error *error)

@@ -9,6 +9,9 @@ firn_result firn_shape_from_vdb_file(const char *path, const char *grid,
                                      const firn_vdb_shape_def *def, firn_vdb_shape **shape,
                                      firn_error *error);
 
+/// Refuses a name that is that of a mesh; setting is the parameter that says what the file is.
+firn_result firn_check_level_set_name(const char *path, const char *setting, firn_error *error);
+
 /// The stamp of a file that Firn wrote into a cache; NULL: it is another's. *room is for it.
 const firn_vdb_stamp *firn_stamp_of(const char *path, firn_vdb_stamp *room);
 

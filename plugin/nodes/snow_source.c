@@ -89,6 +89,8 @@ static firn_result check(const void *memory, firn_error *error)
     const settings *s = memory;
     if (s->region >= REGION_MESH && s->file[0] == '\0')
         return firn_fail(error, FIRN_ERR_ARGUMENT, "file is empty; it must name what to fill");
+    if (s->region == REGION_LEVEL_SET)
+        FIRN_TRY(firn_check_level_set_name(s->file, "region", error));
     firn_source_channels channels = {0};
     return firn_source_channels_read(s->channels, &channels, error);
 }

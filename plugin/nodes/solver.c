@@ -1,9 +1,10 @@
 #include "nodes.h"
 
 #include "channel_columns.h"
-#include "contact_stats.h"
 #include "force_links.h"
 #include "point_file.h"
+#include "solver_ranks.h"
+#include "solver_solids.h"
 
 #include "firn/sim.h"
 
@@ -30,21 +31,20 @@ enum { STAT_COUNT = 20 };
 
 typedef struct state {
     firn_sim *sim;
-    int frame; // that the simulation has reached
-    firn_collider_id *colliders;
-    size_t collider_count;
+    int frame;                 // that the simulation has reached
+    firn_solver_solids solids; // and all numbers, the first STAT_COUNT of the simulation
     firn_force_id *forces;
     firn_source_id *sources;
     firn_material_id *materials; // of each source; 0: it has none
     firn_material_id common;     // of sources that have none
-    firn_pose_key *keys;
 
     int channel_count;       // of the simulation
     firn_attribute *columns; // of those that are published
     void **copies;           // of what the simulation keeps in another form
     size_t capacity;         // particles that fit in each copy
     firn_particle_data data;
-    firn_stat *stats; // STAT_COUNT of the simulation, then those of each collider
+    size_t particle_count; // of all ranks
+    firn_rank_account account;
 
     // Of the frame in progress.
     const firn_cook *cook;
@@ -111,12 +111,10 @@ static void release(void *memory)
     state *own = memory;
     firn_sim_destroy(own->sim);
     firn_point_file_close(&own->file);
-    firn_free(own->colliders);
     firn_free(own->forces);
-    firn_contact_stats_destroy(own->stats);
+    firn_solver_solids_free(&own->solids);
     firn_free(own->sources);
     firn_free(own->materials);
-    firn_free(own->keys);
     for (int i = 0; i < own->channel_count && own->copies != NULL; i++)
         firn_free(own->copies[i]);
     firn_free(own->copies);
@@ -195,48 +193,10 @@ static firn_result add_air(const firn_cook *cook, firn_error *error)
     return FIRN_OK;
 }
 
-static firn_result add_colliders(const firn_cook *cook, firn_error *error)
-{
-    state *own = cook->state;
-    own->collider_count = firn_cook_input_count(cook, "colliders");
-    own->colliders = firn_alloc_zero((own->collider_count + 1) * sizeof *own->colliders);
-    if (own->colliders == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the colliders");
-    for (size_t i = 0; i < own->collider_count; i++) {
-        const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
-        FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
-    }
-    return firn_contact_stats_create(cook, "colliders", STAT_COUNT, &own->stats, error);
-}
-
 // Simulated time is zero at the first frame.
 static double time_of(const firn_cook *cook, double frame)
 {
     return (frame - cook->start_frame) / cook->fps;
-}
-
-static firn_result move_collider(const firn_cook *cook, size_t index, firn_error *error)
-{
-    state *own = cook->state;
-    const firn_collider_data *data = firn_cook_input(cook, "colliders", index)->collider;
-    if (data->deforms) {
-        firn_surface_key from = data->surface[0], to = data->surface[1];
-        from.time = time_of(cook, from.time);
-        to.time = time_of(cook, to.time);
-        return firn_sim_deform_collider(own->sim, own->colliders[index], &from, &to, error);
-    }
-    if (data->key_count == 0)
-        return FIRN_OK;
-    firn_free(own->keys);
-    own->keys = firn_alloc((size_t)data->key_count * sizeof *own->keys);
-    if (own->keys == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot move a collider");
-    for (int k = 0; k < data->key_count; k++) {
-        own->keys[k] = data->keys[k];
-        own->keys[k].time = time_of(cook, data->keys[k].time);
-    }
-    return firn_sim_move_collider(own->sim, own->colliders[index], own->keys, data->key_count,
-                                  error);
 }
 
 // Values with keys are those in the middle of the interval that ends with the frame.
@@ -262,29 +222,34 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
                 firn_sim_change_material(own->sim, own->materials[i], source->material, error));
         FIRN_TRY(firn_sim_change_source(own->sim, own->sources[i], &source->def, error));
     }
-    for (size_t i = 0; i < own->collider_count; i++) {
-        const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
-        FIRN_TRY(firn_sim_change_collider(own->sim, own->colliders[i], &data->def, error));
-    }
+    FIRN_TRY(firn_solver_solids_change(&own->solids, cook, own->sim, error));
     return firn_force_links_change(cook, own->sim, own->forces, error);
+}
+
+static firn_result surround(const firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    FIRN_TRY(add_air(cook, error));
+    size_t room = STAT_COUNT + (firn_cook_exchange(cook) != NULL ? FIRN_RANK_STAT_COUNT : 0);
+    FIRN_TRY(firn_solver_solids_add(&own->solids, cook, own->sim, room, error));
+    return firn_force_links_add(cook, own->sim, &own->forces, error);
 }
 
 static firn_result build(const firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
-    FIRN_TRY(firn_sim_create(&s->def, &own->sim, error));
+    firn_result result = firn_solver_create(cook, &s->def, &own->sim, error);
+    FIRN_TRY(firn_cook_agree(cook, result, error));
     firn_sim_set_origin(own->sim, cook->hash);
     FIRN_TRY(add_sources(cook, error));
-    FIRN_TRY(add_air(cook, error));
-    FIRN_TRY(add_colliders(cook, error));
-    FIRN_TRY(firn_force_links_add(cook, own->sim, &own->forces, error));
+    FIRN_TRY(firn_cook_agree(cook, surround(cook, error), error));
     own->frame = cook->frame;
     if (cook->restore == NULL)
         return FIRN_OK;
     // With the values of the frame that was saved, those of the next are seen to be different.
-    FIRN_TRY(apply_own_keys(cook, error));
-    FIRN_TRY(firn_sim_load(own->sim, cook->restore, error));
+    FIRN_TRY(firn_cook_agree(cook, apply_own_keys(cook, error), error));
+    FIRN_TRY(firn_sim_scatter_load(own->sim, cook->restore, error));
     double apart = (firn_sim_time(own->sim) - time_of(cook, cook->frame)) * cook->fps;
     if (!(fabs(apart) < 0.01))
         return firn_fail(error, FIRN_ERR_FORMAT,
@@ -299,7 +264,7 @@ static void collect_stats(state *own)
 {
     firn_step_stats now = firn_sim_stats(own->sim);
     const firn_stat stats[STAT_COUNT] = {
-        {"particles", (double)firn_sim_particle_count(own->sim)},
+        {"particles", (double)own->particle_count},
         {"flying", (double)now.flying},
         {"settled", (double)now.settled},
         {"asleep", (double)now.asleep},
@@ -320,7 +285,7 @@ static void collect_stats(state *own)
         {"bytes", (double)now.bytes},
         {"seconds", firn_seconds() - own->begun},
     };
-    memcpy(own->stats, stats, sizeof stats);
+    memcpy(own->solids.stats, stats, sizeof stats);
 }
 
 static bool on_substep(const firn_step_stats *stats, void *user)
@@ -329,20 +294,26 @@ static bool on_substep(const firn_step_stats *stats, void *user)
     // After a restore only the first substep tells the number of those before it.
     if (own->substeps_before < 0)
         own->substeps_before = stats->substep - 1;
+    own->particle_count = stats->particles;
     own->iterations += stats->iterations;
     own->rejected += stats->rejected;
     collect_stats(own);
-    return firn_cook_progress(own->cook, stats->progress, own->stats, STAT_COUNT);
+    return firn_cook_progress(own->cook, stats->progress, own->solids.stats, STAT_COUNT);
 }
 
-static firn_result advance(firn_cook *cook, firn_error *error)
+static firn_result prepare(firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
     if (cook->keep)
         FIRN_TRY(firn_sim_mark(own->sim, error));
     FIRN_TRY(apply_keys(cook, error));
-    for (size_t i = 0; i < own->collider_count; i++)
-        FIRN_TRY(move_collider(cook, i, error));
+    return firn_solver_solids_move(&own->solids, cook, own->sim, error);
+}
+
+static firn_result advance(firn_cook *cook, firn_error *error)
+{
+    state *own = cook->state;
+    FIRN_TRY(firn_cook_agree(cook, prepare(cook, error), error));
     firn_sim_set_progress(own->sim, on_substep, own);
     double seconds = time_of(cook, cook->frame) - firn_sim_time(own->sim);
     firn_result result = firn_sim_step(own->sim, seconds, error);
@@ -356,6 +327,14 @@ static firn_result advance(firn_cook *cook, firn_error *error)
 
 // --- What comes out ------------------------------------------------------------------------------
 
+static void release_copies(state *own)
+{
+    for (int i = 0; i < own->channel_count && own->copies != NULL; i++) {
+        firn_free(own->copies[i]);
+        own->copies[i] = NULL;
+    }
+}
+
 // The columns and their copies are as many as there are channels, published or not.
 static firn_result claim_columns(state *own, size_t count, firn_error *error)
 {
@@ -368,10 +347,7 @@ static firn_result claim_columns(state *own, size_t count, firn_error *error)
     }
     if (count <= own->capacity)
         return FIRN_OK;
-    for (int i = 0; i < own->channel_count; i++) {
-        firn_free(own->copies[i]);
-        own->copies[i] = NULL;
-    }
+    release_copies(own);
     own->capacity = count + count / 4 + 1;
     return FIRN_OK;
 }
@@ -395,11 +371,36 @@ static bool is_published(const settings *s, const firn_sim *sim, int index)
            ((use & FIRN_CHANNEL_ON_DEMAND) == 0 || s->deformation);
 }
 
-static firn_result publish(firn_cook *cook, firn_error *error)
+// Where there are other ranks: what is published of all particles, for the first rank.
+static firn_result gather(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    size_t columns = 0;
+    FIRN_TRY(firn_sim_gather_count(own->sim, &own->particle_count, error));
+    FIRN_TRY(firn_cook_agree(cook, claim_columns(own, 0, error), error));
+    for (int i = 0; i < own->channel_count; i++) {
+        if (!is_published(s, own->sim, i))
+            continue;
+        FIRN_TRY(
+            firn_solver_gather(cook, own->sim, i, own->particle_count, &own->copies[i], error));
+        own->columns[columns++] =
+            firn_channel_column(firn_sim_channel(own->sim, i), own->copies[i]);
+    }
+    own->data.points =
+        (firn_points){.count = firn_cook_exchange(cook)->rank == 0 ? own->particle_count : 0,
+                      .attributes = own->columns,
+                      .attribute_count = columns};
+    return FIRN_OK;
+}
+
+// The particles as they are, and copies of what the simulation keeps in another form.
+static firn_result view(firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
     size_t count = firn_sim_particle_count(own->sim), columns = 0;
+    own->particle_count = count;
     FIRN_TRY(claim_columns(own, count, error));
     for (int i = 0; i < own->channel_count; i++) {
         if (!is_published(s, own->sim, i))
@@ -413,14 +414,26 @@ static firn_result publish(firn_cook *cook, firn_error *error)
     }
     own->data.points =
         (firn_points){.count = count, .attributes = own->columns, .attribute_count = columns};
+    return FIRN_OK;
+}
+
+static firn_result publish(firn_cook *cook, firn_error *error)
+{
+    const settings *s = cook->settings;
+    state *own = cook->state;
+    const bool shared = firn_cook_exchange(cook) != NULL;
+    FIRN_TRY(shared ? gather(cook, error) : view(cook, error));
+    if (shared)
+        FIRN_TRY(firn_solver_account(cook, own->sim, &own->account, own->solids.stats + STAT_COUNT,
+                                     error));
     own->data.cell_size = s->def.cell_size;
     collect_stats(own);
-    for (size_t i = 0; i < own->collider_count; i++)
-        FIRN_TRY(firn_contact_stats_fill(own->sim, own->colliders[i], i, own->stats + STAT_COUNT,
-                                         error));
+    FIRN_TRY(firn_solver_solids_publish(&own->solids, cook, own->sim, error));
+    own->data.bodies = own->solids.poses;
+    own->data.body_count = own->solids.pose_count;
     cook->output->particles = &own->data;
-    cook->output->stats = own->stats;
-    cook->output->stat_count = STAT_COUNT + FIRN_CONTACT_STAT_COUNT * own->collider_count;
+    cook->output->stats = own->solids.stats;
+    cook->output->stat_count = own->solids.stat_count;
     return FIRN_OK;
 }
 
@@ -431,6 +444,9 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     own->iterations = own->rejected = 0.0;
     own->substeps_before = -1;
     own->begun = firn_seconds();
+    if (firn_cook_exchange(cook) != NULL)
+        release_copies(own); // the memory of a frame that is written is there for the next
+    firn_solver_begin_account(own->sim, &own->account);
     FIRN_TRY(own->sim == NULL ? build(cook, error) : advance(cook, error));
     return publish(cook, error);
 }
@@ -443,7 +459,7 @@ static firn_result save(void *memory, const char *path, int *frame, firn_error *
     *frame = own->frame;
     if (own->stopped)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the frame before the stop was not kept");
-    return firn_sim_save(own->sim, path, error);
+    return firn_sim_gather_save(own->sim, path, error);
 }
 
 // Particles as a write node left them. Nodes behind take what is checked here.
@@ -452,6 +468,8 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
     static const char *const needed[] = {"P", "v", "mass", "Jp", "id", "pscale", "F"};
     const settings *s = cook->settings;
     state *own = cook->state;
+    if (firn_solver_has_bodies(cook))
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED, "'%.700s' has no bodies", path);
     FIRN_TRY(firn_point_file_read(&own->file, path, "", cook->frame / cook->fps, error));
     const size_t count = s->deformation ? FIRN_COUNT(needed) : FIRN_COUNT(needed) - 1;
     for (size_t i = 0; i < count; i++)
@@ -465,9 +483,10 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
 
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
-    {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
+    {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets, bodies among them"},
     {"material", FIRN_KIND_MATERIAL, false, false, "Snow of the sources that have no material"},
     {"forces", FIRN_KIND_FORCE, true, false, "What acts on it from afar: wind"},
+    {"joints", FIRN_KIND_JOINT, true, false, "What holds bodies together"},
 };
 
 const firn_node_type firn_node_solver = {
@@ -497,4 +516,5 @@ const firn_node_type firn_node_solver = {
     .save = save,
     .replay = replay,
     .machine = machine,
+    .shared = true,
 };

@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "estimate.h"
 
+#include "firn/channel.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -78,9 +80,73 @@ static double resident_bytes(void)
     return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
+// A node writes when nobody has put it to rest (`cook` of a render node).
+static bool writes(firn_graph *graph, const char *node)
+{
+    const firn_node_info *type = firn_graph_node_type(graph, node);
+    double cook[3] = {1.0};
+    if (firn_params_find(type->params, "cook") != NULL)
+        firn_graph_get(graph, node, "cook", firn_graph_shot(graph)->first, cook, NULL);
+    return type->output == FIRN_KIND_NONE && cook[0] != 0.0;
+}
+
+static size_t index_of(const firn_graph *graph, const char *name)
+{
+    size_t index = 0;
+    while (strcmp(firn_graph_node(graph, index), name) != 0)
+        index++;
+    return index;
+}
+
+// Marks the inputs of a node; true when one of them was not marked before.
+static bool mark_inputs(const firn_graph *graph, const char *node, bool *cooked)
+{
+    const firn_node_info *type = firn_graph_node_type(graph, node);
+    bool any = false;
+    for (size_t i = 0; i < type->input_count; i++) {
+        const char *from;
+        for (size_t k = 0; (from = firn_graph_input(graph, node, type->inputs[i].name, k)) != NULL;
+             k++) {
+            bool *mark = &cooked[index_of(graph, from)];
+            any = any || !*mark;
+            *mark = true;
+        }
+    }
+    return any;
+}
+
+// What the nodes that write need of memory and of the disk; the others are not cooked.
+static firn_result add_stages(firn_graph *graph, firn_estimate *e, firn_error *error)
+{
+    size_t count = 0;
+    while (firn_graph_node(graph, count) != NULL)
+        count++;
+    bool *cooked = firn_alloc_zero((count + 1) * sizeof *cooked);
+    if (cooked == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot estimate");
+    for (size_t i = 0; i < count; i++)
+        cooked[i] = writes(graph, firn_graph_node(graph, i));
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < count; i++)
+            if (cooked[i] && mark_inputs(graph, firn_graph_node(graph, i), cooked))
+                more = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *node = firn_graph_node(graph, i);
+        if (cooked[i])
+            e->memory_bytes += firn_stage_bytes(graph, node, e->solvers, e->solver_count);
+        if (writes(graph, node))
+            e->disk_bytes +=
+                e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);
+    }
+    firn_free(cooked);
+    return FIRN_OK;
+}
+
 static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *error)
 {
-    e->memory_bytes = resident_bytes();
+    e->memory_bytes = e->base_bytes = resident_bytes();
     for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
         const char *node = firn_graph_node(graph, i);
         if (strcmp(firn_graph_node_type(graph, node)->name, "solver") != 0 ||
@@ -96,18 +162,32 @@ static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *erro
         e->seconds_high += cost->seconds_high;
         check_scale(e, cost);
     }
-    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
-        const char *node = firn_graph_node(graph, i);
-        if (strcmp(firn_graph_node_type(graph, node)->name, "rasterize") == 0)
-            e->memory_bytes += firn_raster_bytes(graph, node, e->solvers, e->solver_count);
-        if (firn_graph_node_type(graph, node)->output == FIRN_KIND_NONE)
-            e->disk_bytes +=
-                e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);
-    }
+    FIRN_TRY(add_stages(graph, e, error));
     e->disk_free = free_bytes(graph);
     e->machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     check_machine(e);
     return FIRN_OK;
+}
+
+// What blocks near those of other ranks add to a rank's share.
+#define GHOSTS 1.15
+
+// Particles are shared; the first rank also holds what it writes of all of them, and volumes.
+firn_rank_memory firn_estimate_ranks(const firn_estimate *e, int ranks)
+{
+    double shared = 0.0, written = 0.0;
+    if (ranks < 2)
+        return (firn_rank_memory){e->memory_bytes, 0.0};
+    for (size_t i = 0; i < e->solver_count; i++)
+        shared += e->solvers[i].bytes;
+    for (int c = 0; c < firn_channel_count(); c++) {
+        const firn_channel *row = firn_channel_at(c);
+        if ((row->use & FIRN_CHANNEL_PUBLISHED) != 0 && (row->use & FIRN_CHANNEL_ON_DEMAND) == 0)
+            written += (double)row->components * (double)firn_channel_type_size(row->type);
+    }
+    double part = GHOSTS * shared / ranks;
+    return (firn_rank_memory){e->memory_bytes - shared + part + written * e->particles,
+                              e->base_bytes + part};
 }
 
 firn_result firn_graph_estimate(firn_graph *graph, const firn_bake_def *def,

@@ -20,15 +20,44 @@ static bool is_within(const firn_cache_file *file, const firn_bake *bake)
            (file->step % bake->step == 0 || file->first == file->last);
 }
 
+static bool is_whole_shot(const firn_bake *bake)
+{
+    const firn_shot *shot = firn_graph_shot(bake->graph);
+    return bake->first <= shot->first && bake->last >= shot->last && bake->step == 1;
+}
+
+static void say_kept(const firn_bake *bake, const firn_cache_file *file, const char *why)
+{
+    char message[FIRN_MESSAGE_SIZE];
+    snprintf(message, sizeof message,
+             "'%.600s' stays as it is, with frames %d to %d%s; bake all frames to %s it",
+             file->name, file->first, file->last, why, why[0] != '\0' ? "replace" : "lengthen");
+    firn_bake_warn(bake, message);
+}
+
+// One of other settings goes when the whole shot takes its place, or all the frames that it has.
+static bool keeps_other(const firn_bake *bake, const firn_cache_file *file, const firn_node *node)
+{
+    if (strcmp(file->node, node->name) != 0 || file->step == 0 || is_whole_shot(bake) ||
+        is_within(file, bake))
+        return false;
+    say_kept(bake, file, " of other settings");
+    return true;
+}
+
 // An archive stays when it has every frame of the range, and when the bake would leave it shorter.
 static bool keeps_archive(firn_bake *bake, const firn_node *node)
 {
     const firn_manifest *manifest = bake->manifest;
     for (size_t i = 0; i < manifest->file_count; i++) {
         firn_cache_file file = manifest->files[i];
-        if (!firn_bake_fits(bake, &file, node) ||
-            firn_cache_file_check(bake->folder, &file, NULL) != FIRN_OK)
+        if (firn_cache_file_check(bake->folder, &file, NULL) != FIRN_OK)
             continue;
+        if (!firn_bake_fits(bake, &file, node)) {
+            if (keeps_other(bake, &file, node))
+                return true;
+            continue;
+        }
         if (file.step == 0 && manifest->frame_count > 0) { // an earlier Firn did not tell
             file.first = manifest->frames[0].frame;
             file.last = manifest->frames[manifest->frame_count - 1].frame;
@@ -38,14 +67,8 @@ static bool keeps_archive(firn_bake *bake, const firn_node *node)
             return false;
         if (is_within(&file, bake))
             return bake->resume && has_frames(&file, bake);
-        if (!has_frames(&file, bake)) {
-            char message[FIRN_MESSAGE_SIZE];
-            snprintf(message, sizeof message,
-                     "'%.600s' stays as it is, with frames %d to %d; bake all frames to lengthen "
-                     "it",
-                     file.name, file.first, file.last);
-            firn_bake_warn(bake, message);
-        }
+        if (!has_frames(&file, bake))
+            say_kept(bake, &file, "");
         return true;
     }
     return false;

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bake.h"
 #include "folder.h"
+#include "ranks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,7 +80,7 @@ firn_result firn_bake_checkpoint(firn_bake *bake, firn_error *error)
             continue;
         // The frame is only known afterwards; a name with ".tmp." is swept if we die here.
         snprintf(fresh, sizeof fresh, "%.3900s/%s.tmp.chk", folder, node->name);
-        FIRN_TRY(node->type->node->save(node->state, fresh, &frame, error));
+        FIRN_TRY(firn_ranks_save(node, fresh, &frame, error));
         checkpoint_path(bake, node, frame, path, sizeof path);
         if (rename(fresh, path) != 0)
             return firn_fail_errno(error, errno, "create", path);

@@ -1,4 +1,5 @@
 #include "graph_state.h"
+#include "ranks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -126,7 +127,7 @@ void firn_node_release(firn_node *node)
     if (node->state != NULL)
         memset(node->state, 0, node->type->node->state_size);
     memset(&node->output, 0, sizeof node->output);
-    node->cooked = false;
+    node->cooked = node->begun = false;
 }
 
 void firn_graph_release_stale(firn_graph *graph)
@@ -209,6 +210,8 @@ static firn_result cook_node(firn_node *node, const firn_cook_pass *pass, int fr
     bool replays = type->sequential && pass->replay != NULL;
     if (result == FIRN_OK && replays)
         result = pass->replay(pass->user, node, restore, sizeof restore);
+    if (result == FIRN_OK && !replays)
+        result = firn_ranks_call(node, pass, frame, error);
     if (result == FIRN_OK)
         result = replays ? type->replay(&cook, restore, error) : type->cook(&cook, error);
     node->cooked = result == FIRN_OK;

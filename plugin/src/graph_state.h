@@ -2,6 +2,7 @@
 #ifndef FIRN_GRAPH_STATE_H
 #define FIRN_GRAPH_STATE_H
 
+#include "firn/exchange.h"
 #include "firn/graph.h"
 #include "firn/node.h"
 
@@ -53,6 +54,7 @@ struct firn_node {
     uint64_t fresh;               // of what they would be made from now
     char version[FIRN_NAME_SIZE]; // "firn 0.1.0 3f2a...": program and hash, for files
     bool cooked;
+    bool begun; // the state is of this graph and of all ranks
     int frame;
     size_t cook_count;
 
@@ -109,6 +111,10 @@ struct firn_graph {
     uint64_t box_hash; // of the node that the box below was found for; 0: none
     firn_vec3 box[2];  // m, see firn_graph_box
 
+    const firn_exchange *exchange; // NULL: one process; see ranks.c
+    bool alone;                    // the others are lost
+    bool joined;                   // a follower has come to the node that it was called to
+
     firn_problem *problems;
     size_t problem_count, problem_capacity;
     firn_file_memo *memos;
@@ -119,6 +125,12 @@ struct firn_graph {
 /// Loads the plugins of a list of folders with colons between them; NULL or "": none.
 firn_result firn_foreign_types_load(const char *folders, firn_foreign_types *foreign,
                                     firn_error *error);
+
+/// A shared library that stays in the process; advice is what to do where it is missing.
+firn_result firn_library_open(const char *name, const char *advice, void **library,
+                              firn_error *error);
+/// *symbol becomes a pointer to the function.
+firn_result firn_library_symbol(void *library, const char *name, void *symbol, firn_error *error);
 
 // registry.c
 firn_result firn_types_create(const firn_foreign_types *foreign, firn_type **types, size_t *count,

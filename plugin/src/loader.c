@@ -91,6 +91,27 @@ static firn_result load(firn_foreign_types *foreign, const char *path, firn_erro
     return result;
 }
 
+firn_result firn_library_open(const char *name, const char *advice, void **library,
+                              firn_error *error)
+{
+    // Parts that it loads itself look for its symbols among those of the program.
+    *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    if (*library == NULL)
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED, "%s cannot be loaded (%.300s): %s", name,
+                         dlerror(), advice);
+    return FIRN_OK;
+}
+
+firn_result firn_library_symbol(void *library, const char *name, void *symbol, firn_error *error)
+{
+    void *found = dlsym(library, name);
+    if (found == NULL)
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                         "the library of ranks has no %s: it is of another version of Firn", name);
+    memcpy(symbol, &found, sizeof found); // POSIX: both have the same bits
+    return FIRN_OK;
+}
+
 typedef struct file_name {
     char text[256]; // NAME_MAX and its end
 } file_name;

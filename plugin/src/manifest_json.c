@@ -41,7 +41,8 @@ static bool is_of_the_run(const char *name)
 {
     const char *dot = strrchr(name, '.');
     name = dot != NULL ? dot + 1 : name;
-    return strcmp(name, "seconds") == 0 || strcmp(name, "bytes") == 0;
+    return strcmp(name, "seconds") == 0 || strcmp(name, "bytes") == 0 ||
+           strcmp(name, "ranks") == 0 || strncmp(name, "rank_", 5) == 0;
 }
 
 json_t *firn_stats_json(const firn_cache_frame *frame, bool of_the_run)

@@ -2,9 +2,15 @@
 /// grid before they touch, harden and stand as foam; loose snow must not.
 #include "scene.h"
 
+#include <string.h>
+
 enum { CELLS = 8 }; // of the box along x and z
 
 static const double POUR = 1.0, SETTLE = 0.4, FRAME = 0.02; // s
+
+// With the word "whole" every rate, size of cells and integrator is tried with both models; without
+// it, the one or two of each that have least to do.
+static bool whole;
 
 /// How it snows, and on what law.
 typedef struct fall {
@@ -95,7 +101,9 @@ static void fallen_snow_is_as_high_as_its_mass_says(void **state)
     (void)state;
     for (int k = 0; k < 12; k++) {
         const double rates[] = {15.0, 30.0, 60.0};
-        bool porous = k >= 6;
+        bool porous = k >= 6, short_one = k == 0 || k == 1 || k == 4 || k == 7;
+        if (!whole && !short_one)
+            continue;
         fall f = {porous ? "porous" : "snow",
                   rates[k % 3] * (porous ? 0.375 : 1.0), // of lighter snow, as many centimeters
                   k / 3 % 2 == 0 ? 0.02f : 0.015f,
@@ -111,6 +119,8 @@ static void the_implicit_step_agrees(void **state)
     (void)state;
     fall f = {"snow implicit", 30.0, 0.02f, FIRN_MODEL_SNOW, FIRN_INTEGRATOR_IMPLICIT, true};
     assert_true(fabs(relative_height(&f) - 1.0) < 0.15);
+    if (!whole)
+        return;
     f.model = FIRN_MODEL_POROUS;
     f.name = "porous implicit";
     f.rate *= 0.375;
@@ -234,8 +244,9 @@ static void as_much_falls_as_was_asked_for(void **state)
     scene_close(&s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    whole = argc > 1 && strcmp(argv[1], "whole") == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fallen_snow_is_as_high_as_its_mass_says),
         cmocka_unit_test(the_implicit_step_agrees),

@@ -10,6 +10,7 @@ import resource
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 from cli_support import Firn, ROOT, SCENE, files_of, main
 
@@ -141,6 +142,46 @@ class Keeping(Cache):
         self.assertEqual((self.place / "archive_v1.abc").read_bytes(),
                          self.before["archive_v1.abc"])
         self.assertEqual(self.manifest()["files"][0]["frames"], [1, 5, 1])
+        # Nor does one frame of other settings take the place of five; all of them do.
+        self.firn("cook", self.scene, *OTHER, "--frames", "2", "--overwrite", "--quiet")
+        self.assertIn("'archive_v1.abc' stays as it is, with frames 1 to 5 of other", self.err)
+        self.assertEqual((self.place / "archive_v1.abc").read_bytes(),
+                         self.before["archive_v1.abc"])
+        self.firn("cook", self.scene, "--overwrite", "--quiet")
+        self.assert_untouched()
+
+    def test_no_command_writes_over_a_scene_or_a_cache(self):
+        scene = Path(self.scene).read_bytes()
+        for code, words in (
+            (2, ["report", self.place, "-o", self.scene]),
+            (2, ["report", self.place, "-o", self.place / "manifest.json"]),
+            (2, ["new", "snowball_drop", "--force", "-o", self.place / "manifest.json"]),
+            (2, ["picture", self.place, "-o", self.scene]),
+            (2, ["preview", self.scene, "-o", self.scene]),
+            (2, ["render", self.place, "-o", self.scene]),
+            (11, ["render", self.place, "--dump-setup", self.place / "manifest.json"]),
+        ):
+            self.firn(*words, code=code)
+            self.assert_untouched()
+            self.assertEqual(Path(self.scene).read_bytes(), scene)
+
+    def test_pictures_of_a_cache_are_not_drawn_over(self):
+        text = json.loads(Path(self.scene).read_text())
+        text["name"] = "drawn"
+        text["nodes"]["picture"] = {
+            "type": "render", "inputs": {"volume": "raster"},
+            "params": {"width": 16, "height": 12, "samples": 1, "thread_count": 1}}
+        place = self.folder / "cache/drawn/v1"
+        self.firn("cook", self.write_scene("drawn.firn", text), "--quiet", "--frames", "1-2")
+        before = files_of(place)
+        for words in (["render", place, "--frames", "1-2", "-o", place / "drawn_v1.$F4.png"],
+                      ["render", place, "-o", place / "drawn_v1.0002.png"],
+                      ["picture", place, "-o", place / "drawn_v1.0001.png"],
+                      ["preview", self.scene, "-o", place / "drawn_v1.0001.png"]):
+            self.firn(*words, code=11)
+            self.assertIn("is a file of the cache", self.err)
+        self.assertEqual(files_of(place), before)
+        self.firn("picture", place, "-o", place / "other.png", "--size", "64x48")
 
     def test_a_shorter_shot_leaves_the_frames_beyond(self):
         self.firn("cook", self.scene, *OTHER, "--set", "last=3", "--overwrite", "--quiet")

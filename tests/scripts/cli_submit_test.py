@@ -43,6 +43,16 @@ class Files(Firn):
         self.assertIn("#SBATCH --array=0-2\n", later)
         self.assertIn("""--set 'comment=it'\\''s {a} test'""", later)
 
+    def test_ranks_are_machines_of_slurm(self):
+        self.submit("slurm", "--ranks", "4", "--chunk", "2")
+        simulate, later = ((self.folder / f"job_slurm/{name}.sbatch").read_text()
+                           for name in ["simulate", "later"])
+        self.assertIn("#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1\n", simulate)
+        self.assertIn("mpirun -n 4 ", simulate)
+        self.assertNotIn("mpirun", later)
+        self.submit("openjd", "--ranks", "4", code=2)
+        self.submit("slurm", "--ranks", "4", "--vary", "ball.radius=0.1,0.2", code=2)
+
     def test_chunks_of_slurm_cover_every_frame_once(self):
         for frames, chunk, expected in [("1-5", 2, ["1-2", "3-4", "5-5"]), ("2-5", 9, ["2-5"]),
                                         ("1-5x2", 2, ["1-3x2", "5-5x2"])]:
@@ -187,6 +197,21 @@ class Farm(Firn):
         volumes = [name for name in calm if name.endswith(".vdb")]
         self.assertEqual(len(volumes), 48)
         for name in volumes:
+            self.assertEqual(farm[name], calm[name], name)
+
+    @unittest.skipIf(shutil.which("mpirun") is None, "not installed: mpirun")
+    def test_one_shot_is_simulated_on_three_machines(self):
+        self.cluster.env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        self.submit("-o", "job", "--base", "farm", "--ranks", "3", "--chunk", "3")
+        self.cluster.run("sbatch", "--test-only", self.folder / "job/simulate.sbatch")
+        self.cluster.run("bash", self.folder / "job/submit.sh")
+        self.finish(120)
+        timing = self.folder / "farm/tiny/v1/timing.json"
+        self.assertEqual(json.loads(timing.read_text())["frames"]["5"]["ranks"], 3)
+        self.firn("info", "--verify", "farm/tiny/v1")
+        self.firn("cook", self.scene, "--base", "calm")
+        calm, farm = (files_of(self.folder / base / "tiny/v1") for base in ["calm", "farm"])
+        for name in (n for n in calm if n.endswith((".bgeo", ".abc", ".vdb"))):
             self.assertEqual(farm[name], calm[name], name)
 
     def test_a_task_that_is_out_of_time_goes_back_and_ends_with_the_same_bits(self):

@@ -212,7 +212,10 @@ class ExitCodes(Firn):
         words = ["check", self.scene, "--set", "ground.shape=mesh", "--set",
                  "ground.file=big.$F4.obj", "--set", "ground.mesh_voxel_size=10"]
         self.assertIn("inputs: 2 read", self.firn(*words))
-        self.assertIn("is it in centimeters?", self.err)
+        self.assertIn("if it is in centimeters, set file_unit to cm", self.err)
+        self.firn(*words, "--set", "ground.mesh_voxel_size=0.05", code=2)
+        self.assertRegex(self.err, "voxels of .*if it is in centimeters, set file_unit to cm")
+        self.refused(6, "big.*a mesh.*set shape to mesh", *words, "--set", "ground.shape=level_set")
         Path(self.folder, "big.0003.obj").write_text("v 1 2\n")
         self.assertIn("inputs: 2 read", self.firn(*words))
         self.firn(*words, "--all-frames", code=10)
@@ -363,6 +366,9 @@ class Collider(Firn):
         self.assertRegex(self.firn("info", "ground.vdb"), "surface")
         self.firn("collider", self.scene, "ground", "-o", "g.$F4.vdb", *words, code=2)
         self.assertIn("keeps its shape", self.err)
+        self.firn("collider", self.scene, "ground", *words, code=11)
+        self.assertIn("'ground.vdb' is there already; --overwrite", self.err)
+        self.firn("collider", self.scene, "ground", "--overwrite", *words)
 
     def test_a_mesh_that_deforms_is_a_file_for_each_frame(self):
         words = ["--set", "ground.shape=mesh", "--set", "ground.deforming=true",
@@ -488,7 +494,7 @@ class New(Firn):
 
     def test_a_file_that_is_there_stays(self):
         (self.folder / "mine.firn").write_text("mine")
-        self.firn("new", "tiny", "-o", "mine.firn", code=1, env=self.env)
+        self.firn("new", "tiny", "-o", "mine.firn", code=11, env=self.env)
         self.assertIn("--force", self.err)
         self.assertEqual((self.folder / "mine.firn").read_text(), "mine")
         self.firn("new", "tiny", "-o", "mine.firn", "--force", env=self.env)

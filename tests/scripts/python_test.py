@@ -282,6 +282,23 @@ class Baking(Case):
         count = graph.cook("solver", 1).particles.count
         self.assertLess(abs(estimate["particles"] - count), 0.05 * count)
         self.assertGreater(estimate["disk_bytes"], 4 * 12 * count)
+        # A picture counts when it is made, with the grains in it.
+        graph.add("fine_particles", "grains", children=50)
+        graph.add("render", "picture", width=640, height=360, cook=False)
+        graph.link("solver", "grains", "particles")
+        graph.link("grains", "picture", "particles")
+        graph.add("rasterize", "drawn", voxel_size=0.1)
+        graph.link("solver", "drawn", "particles")
+        graph.link("drawn", "picture", "volume")
+        idle = graph.estimate()
+        self.assertLess(abs(idle["memory_bytes"] - estimate["memory_bytes"]), 20e6)
+        self.assertAlmostEqual(idle["disk_bytes"], estimate["disk_bytes"])
+        graph.node("picture").set("cook", True)
+        shown = graph.estimate()
+        grains = 50 * shown["particles"]
+        self.assertGreater(shown["memory_bytes"] - idle["memory_bytes"], 100 * grains)
+        self.assertGreater(shown["disk_bytes"], idle["disk_bytes"])
+        graph.remove("picture")
         self.assertEqual(graph.check_inputs(), [])
         (self.folder / "bad.obj").write_text("v 0 0 z\n")
         graph.node("ball").set("region", "mesh")
@@ -289,6 +306,35 @@ class Baking(Case):
         (node, code, message), = graph.check_inputs(all_frames=True)
         self.assertEqual((node, code), ("ball", "format"))
         self.assertIn("line 1", message)
+
+    def test_a_wedge_cooks_each_variant_and_tells_about_all(self):
+        graph = self.scene()
+        wedge = graph.wedge("ball.velocity=0 -1 0,0 -2 0", "ground.friction=0:0.5:2")
+        self.assertEqual(len(wedge), 4)
+        self.assertEqual(wedge[2], {"ball.velocity": "0 -2 0", "ground.friction": "0"})
+        for variant in (0, 3):
+            wedge.bake(variant, last=2)
+            self.assertTrue(graph.cache_folder.endswith(f"/w{variant}"))
+            self.assertEqual(sorted(graph.cache.frames), [1, 2])
+        self.assertEqual(graph.node("ground").get("friction"), 0.5)
+        with self.assertRaises(firn.FirnError) as caught:
+            wedge.bake(3, last=2)
+        self.assertEqual(caught.exception.code, "exists")
+        wedge.bake(3, last=2, resume=True)
+        home = Path(graph.cache_folder).parent
+        table = (home / "wedges.csv").read_text().splitlines()
+        self.assertEqual([row.split(",")[-2] for row in table[1:]],
+                         ["done", "waiting", "waiting", "done"])
+        wedge.sheet()
+        self.assertEqual((home / "contact_sheet.png").read_bytes()[1:4], b"PNG")
+        for folder in (home, graph.cache_folder):
+            firn.report(folder, self.folder / "page.html")
+            self.assertIn("</html>", (self.folder / "page.html").read_text())
+        for words in (["ball.radios=1,2"], ["ball.radius"], ["name=a,b"], []):
+            with self.assertRaises(firn.FirnError):
+                graph.wedge(*words).apply(0)
+        with self.assertRaises(firn.FirnError):
+            wedge.apply(4)
 
     def test_damage_is_found_and_mended(self):
         graph = self.scene()

@@ -89,6 +89,7 @@ static void mass_and_momentum_are_those_of_the_parents(void **state)
         def.size_variation = run < 3 ? 0.0f : 0.8f;
         def.wind = firn_vec(3.0f, -1.0f, 8.0f);
         def.flight = 0.2f;
+        def.scatter = run % 2 == 0 ? 0.0f : 0.3f;
         snow s = loose_snow(500);
         grains g = make(&def, &s);
         bool scattered = false;
@@ -143,6 +144,34 @@ static void grains_of_dense_snow_stay_in_their_cells_and_move_with_them(void **s
     assert_true(inside > 100000);
     grains_free(&g);
     snow_free(&s);
+}
+
+// A flake for each 20 cm: all its grains within `scatter`, most of them far out, as in a full ball.
+static void a_lone_flake_becomes_a_flurry_and_packed_snow_does_not(void **state)
+{
+    (void)state;
+    firn_fine_def def = firn_fine_def_default();
+    def.children = 200;
+    def.flight = 0.0f;
+    snow flake = loose_snow(1), packed = dense_snow();
+    grains still = make(&def, &packed);
+    def.scatter = 0.2f;
+    grains g = make(&def, &flake), same = make(&def, &packed);
+    double square = 0.0;
+    for (size_t k = 0; k < g.count; k++) {
+        float far = firn_length(firn_sub(g.at.position[k], flake.cloud.position[0]));
+        assert_true(far < def.scatter + 0.05f);
+        square += (double)(far * far) / (double)g.count;
+    }
+    assert_true(fabs(sqrt(square) / (double)def.scatter / sqrt(0.6) - 1.0) < 0.1);
+    size_t middle = (size_t)(8 * 16 * 16 + 8 * 16 + 8) * 200;
+    assert_memory_equal(&same.at.position[middle], &still.at.position[middle],
+                        200 * sizeof(firn_vec3));
+    grains_free(&g);
+    grains_free(&still);
+    grains_free(&same);
+    snow_free(&flake);
+    snow_free(&packed);
 }
 
 // Counted in cubes of 8 cm, which are eight voxels of 1 cm.
@@ -360,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mass_and_momentum_are_those_of_the_parents),
         cmocka_unit_test(grains_of_dense_snow_stay_in_their_cells_and_move_with_them),
+        cmocka_unit_test(a_lone_flake_becomes_a_flurry_and_packed_snow_does_not),
         cmocka_unit_test(mass_stays_where_the_particles_are),
         cmocka_unit_test(cells_turn_and_stretch_with_the_deformation),
         cmocka_unit_test(loose_grains_drift_apart_as_drag_makes_them),

@@ -1,6 +1,7 @@
 #include "grids.hpp"
 #include "settings.h"
 #include "triangulate.hpp"
+#include "voxelize.hpp"
 
 #include <openvdb/tools/ChangeBackground.h>
 #include <openvdb/tools/Composite.h>
@@ -66,7 +67,6 @@ struct conversion {
         return def.shell_thickness > 0.0f ? def.shell_thickness : 2.0f * def.voxel_size;
     }
     void check_memory() const;
-    bool is_stopped() const { return def.stop != nullptr && def.stop(def.user); }
     FloatGrid::Ptr run(float exterior, float interior, int flags);
     FloatGrid::Ptr fill() { return run(def.half_width, def.half_width, 0); }
     FloatGrid::Ptr shell();
@@ -119,26 +119,13 @@ void conversion::check_memory() const
 
 FloatGrid::Ptr conversion::run(float exterior, float interior, int flags)
 {
-    struct adapter {
-        const conversion &source;
-        size_t polygonCount() const { return source.triangles.size(); }
-        size_t pointCount() const { return source.points.size(); }
-        size_t vertexCount(size_t) const { return 3; }
-        void getIndexSpacePoint(size_t n, size_t corner, Vec3d &position) const
-        {
-            position = source.points[(size_t)source.triangles[n][corner]];
-        }
-    };
-    struct listener {
-        const conversion &source;
-        bool wasInterrupted(int = -1) const { return source.is_stopped(); }
-    };
-    listener asked = {*this};
+    stop_question asked = {def};
+    triangle_list list = {triangles, points};
     nearest = Int32Grid::create(0);
-    FloatGrid::Ptr grid = tools::meshToVolume<FloatGrid>(asked, adapter{*this}, *transform,
-                                                         exterior, interior, flags, nearest.get());
+    FloatGrid::Ptr grid = tools::meshToVolume<FloatGrid>(asked, list, *transform, exterior,
+                                                         interior, flags, nearest.get());
     // What is there after an interruption is only a part.
-    if (is_stopped())
+    if (asked.wasInterrupted())
         fail(FIRN_ERR_CANCELLED, "the conversion of the mesh was stopped");
     return grid;
 }

@@ -24,6 +24,7 @@ typedef struct firn_fine_def {
     float size_variation; // of their radii, relative
     float loose;          // of its density at rest: thinner snow lets its grains go
     float spread;         // loose cells grow up to this factor
+    float scatter;        // m, of the grains of a particle that is alone
     float flight;         // s, that loose grains have been on their own
     float fall_speed;     // m/s, of a middling grain in still air
     firn_vec3 wind;       // m/s

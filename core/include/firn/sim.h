@@ -7,7 +7,7 @@
 
 #include "firn/base.h"
 #include "firn/channel.h"
-#include "firn/checkpoint.h"
+#include "firn/checkpoint_info.h"
 #include "firn/collider.h"
 #include "firn/exchange.h"
 #include "firn/field.h"
@@ -86,7 +86,7 @@ FIRN_API void firn_sim_destroy(firn_sim *sim);
 ///
 /// Views, firn_sim_read, firn_sim_save and firn_sim_hash are of the particles that this rank holds
 /// after a step; ranks in their order have them in the order of one rank. Statistics are of all
-/// ranks, except for bytes and seconds.
+/// ranks, except for bytes and seconds. firn/sim_ranks.h has what all of them hold.
 FIRN_API firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange *exchange,
                                             firn_sim **sim, firn_error *error);
 

@@ -151,6 +151,9 @@ bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center,
 bool firn_collider_comes_near(const firn_colliders *colliders, int slot, firn_vec3 center,
                               float radius);
 
+/// True when one that is the surface of a free body acts and comes within radius of center.
+bool firn_colliders_bodies_near(const firn_colliders *colliders, firn_vec3 center, float radius);
+
 /// A number that stands for the set of colliders that act in the prepared substep, different for
 /// different sets: a bit for each of the first 64, beyond those a hash. And whether any moves.
 uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving);

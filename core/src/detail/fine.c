@@ -31,6 +31,9 @@ static const firn_param fine_params[] = {
      "Snow that is thinner than this share of its density at rest lets its grains go"},
     {ROW(spread), FIRN_FLOAT, {2}, 1, 8, "",
      "Cells of loose snow grow into the space around, up to this factor"},
+    {ROW(scatter), FIRN_FLOAT, {0}, 0, 10, "m",
+     "How far around it the grains of a particle are that is alone in the air: a flake of a coarse "
+     "simulation stands for many"},
     {ROW(flight), FIRN_FLOAT, {0.05}, 0, 1, "s",
      "Time that loose grains have been on their own: small ones lag, large ones go ahead"},
     {ROW(fall_speed), FIRN_FLOAT, {1}, 0.05, 20, "m/s",
@@ -249,14 +252,23 @@ static firn_result seen_make(const firn_fine_parents *parents, double spacing, s
     return FIRN_OK;
 }
 
-static float density_at(const seen *s, firn_vec3 world, size_t *leaf)
+/// kg/m^3 where a particle is, and what others have there.
+typedef struct around {
+    float all, others;
+} around;
+
+static around density_at(const seen *s, firn_vec3 world, float mass, size_t *leaf)
 {
     place p = place_of(s, world);
-    float *nodes[8], sum = 0.0f;
+    float *nodes[8], sum = 0.0f, own = 0.0f;
     find_nodes(s, &p, leaf, nodes);
-    for (int k = 0; k < 8; k++)
-        sum += weight_of(&p, k) * *nodes[k];
-    return sum * (float)(s->per_node * s->per_node * s->per_node);
+    for (int k = 0; k < 8; k++) {
+        float weight = weight_of(&p, k);
+        sum += weight * *nodes[k];
+        own += weight * weight * mass;
+    }
+    float per_volume = (float)(s->per_node * s->per_node * s->per_node);
+    return (around){sum * per_volume, (sum - own) * per_volume};
 }
 
 // --- Grains --------------------------------------------------------------------------------------
@@ -310,8 +322,12 @@ typedef struct cell {
     firn_mat3 matrix; // from the pattern to the world
     float looseness;  // 0: dense, 1: alone
     float growth;     // of the cell, beyond its own size
+    float scatter;    // of a particle that is alone, in the same unit
     float density;    // kg/m^3, of the particle itself
 } cell;
+
+// Share of what makes snow dense that others may have where a particle counts as alone.
+static const float company = 0.1f;
 
 static cell cell_of(const frame *f, size_t i, size_t *leaf)
 {
@@ -326,12 +342,14 @@ static cell cell_of(const frame *f, size_t i, size_t *leaf)
     for (int k = 0; k < 9; k++)
         c.matrix.m[k] *= edge;
     c.density = from->mass[i] / (float)now;
-    float apparent = density_at(&f->seen, from->position[i], leaf);
+    around snow = density_at(&f->seen, from->position[i], from->mass[i], leaf);
     float limit = f->def->loose * from->mass[i] / (float)rest;
-    if (apparent < limit) {
-        float space = cbrtf(c.density / fmaxf(apparent, 1e-6f * c.density));
-        c.looseness = 1.0f - apparent / limit;
+    if (snow.all < limit) {
+        float space = cbrtf(c.density / fmaxf(snow.all, 1e-6f * c.density));
+        float alone = fmaxf(0.0f, 1.0f - snow.others / (company * limit));
+        c.looseness = 1.0f - snow.all / limit;
         c.growth = c.looseness * (fmaxf(fminf(space, f->def->spread), 1.0f) - 1.0f);
+        c.scatter = alone * f->def->scatter / ((float)reach * edge);
     }
     return c;
 }
@@ -349,8 +367,10 @@ static void scatter(const frame *f, size_t i, size_t *leaf)
     size_t first = i * (size_t)count;
     for (int k = 0; k < count; k++) {
         const float *near = p->offset[k], *far = p->far[k];
-        firn_vec3 offset = firn_vec(near[0] + c.growth * far[0], near[1] + c.growth * far[1],
-                                    near[2] + c.growth * far[2]);
+        const float own = 1.0f + c.scatter;
+        firn_vec3 offset =
+            firn_vec(own * near[0] + c.growth * far[0], own * near[1] + c.growth * far[1],
+                     own * near[2] + c.growth * far[2]);
         firn_vec3 at = firn_add(x, firn_mul(c.matrix, offset));
         to->position[first + (size_t)k] = firn_add_scaled(at, p->trail[k], air);
         to->velocity[first + (size_t)k] = firn_add_scaled(v, p->lag[k], air);

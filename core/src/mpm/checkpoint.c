@@ -1,6 +1,6 @@
 /// The complete state of particles, time and emission as bytes: versioned, checked against the
 /// simulation it is loaded into, and protected by a checksum.
-#include "firn/checkpoint.h"
+#include "checkpoint.h"
 
 #include "sim_state.h"
 
@@ -11,31 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    CHECKPOINT_VERSION = 5,
-    CHUNK = 1 << 18, // bytes that a thread takes at a time
-    CHUNKS = 64,     // that are hashed at a time
-};
+enum { CHECKPOINT_VERSION = 6 };
 
 static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
-
-/// The first bytes; all numbers little-endian as on every machine Firn is built for.
-typedef struct checkpoint_header {
-    char magic[8];
-    uint32_t version;
-    uint32_t header_size;
-    uint64_t total_size; // bytes of the whole checkpoint
-    uint64_t models;     // hash of those of the materials, zero for snow alone
-    uint64_t checksum;   // of everything else
-    char program[16];    // version of Firn
-    // What the simulation must share.
-    float cell_size;
-    int32_t kernel, transfer, integrator;
-    int32_t material_count, source_count;
-    uint32_t channel_count;   // of the particles; firn_saved_channel of each follow the header
-    uint32_t origin;          // of what made it, folded; 0: nobody said
-    firn_state_scalars state; // what is restored
-} checkpoint_header;
 
 // What the columns of the particles hold follows from the models; zero for snow alone.
 static uint64_t models_hash(const firn_sim *sim)
@@ -47,20 +25,12 @@ static uint64_t models_hash(const firn_sim *sim)
     return hash;
 }
 
-/// The channels of the particles, as they stand behind the header.
-typedef struct channel_list {
-    firn_saved_channel row[FIRN_ROW_LIMIT];
-    size_t count;
-} channel_list;
-
-static channel_list list_channels(const firn_sim *sim)
+firn_channel_list firn_checkpoint_channels(const firn_sim *sim)
 {
-    channel_list list;
+    firn_channel_list list;
     list.count = (size_t)firn_channel_set_save(&sim->particles.channels, list.row);
     return list;
 }
-
-static size_t list_size(size_t count) { return count * sizeof(firn_saved_channel); }
 
 // Half of the bits are enough to tell strangers apart.
 static uint32_t fold(uint64_t origin)
@@ -69,16 +39,16 @@ static uint32_t fold(uint64_t origin)
     return origin != 0 && folded == 0 ? 1 : folded;
 }
 
-static checkpoint_header make_header(const firn_sim *sim)
+firn_checkpoint_header firn_checkpoint_begin(const firn_sim *sim, const firn_state_scalars *state)
 {
-    checkpoint_header h;
+    firn_checkpoint_header h;
     memset(&h, 0, sizeof h);
     memcpy(h.magic, checkpoint_magic, sizeof h.magic);
     h.version = CHECKPOINT_VERSION;
     h.header_size = sizeof h;
     memcpy(h.program, FIRN_VERSION, sizeof FIRN_VERSION);
     h.models = models_hash(sim);
-    h.channel_count = (uint32_t)list_channels(sim).count;
+    h.channel_count = (uint32_t)firn_checkpoint_channels(sim).count;
     h.cell_size = sim->def.cell_size;
     h.kernel = sim->def.kernel;
     h.transfer = sim->def.transfer;
@@ -86,8 +56,10 @@ static checkpoint_header make_header(const firn_sim *sim)
     h.origin = fold(sim->origin);
     h.material_count = sim->materials.count;
     h.source_count = sim->emission.source_count;
-    h.state = firn_state_scalars_of(sim);
-    h.total_size = sizeof h + list_size(h.channel_count) + firn_state_arrays(sim, &h.state).bytes;
+    h.body_count = sim->bodies.slot_count;
+    h.state = *state;
+    h.total_size =
+        sizeof h + firn_channel_list_size(h.channel_count) + firn_state_arrays(sim, &h.state).bytes;
     return h;
 }
 
@@ -108,22 +80,27 @@ typedef struct destination {
     int thread_count;
 } destination;
 
-// Large pieces are hashed in chunks, and the hashes of these in turn.
+uint64_t firn_checkpoint_hash_group(const void *bytes, size_t size, uint64_t seed, int thread_count)
+{
+    uint64_t hashes[FIRN_HASH_CHUNKS];
+    size_t count = (size + FIRN_HASH_CHUNK - 1) / FIRN_HASH_CHUNK;
+#pragma omp parallel for schedule(static) num_threads(thread_count)
+    for (size_t c = 0; c < count; c++) {
+        size_t at = c * FIRN_HASH_CHUNK, rest = size - at;
+        hashes[c] = firn_hash64((const char *)bytes + at,
+                                rest < FIRN_HASH_CHUNK ? rest : FIRN_HASH_CHUNK, c);
+    }
+    return firn_hash64(hashes, count * sizeof *hashes, seed);
+}
+
 static uint64_t hash_piece(const void *bytes, size_t size, uint64_t seed, int thread_count)
 {
-    if (size <= CHUNK)
+    if (size <= FIRN_HASH_CHUNK)
         return firn_hash64(bytes, size, seed);
     uint64_t hash = seed;
-    for (size_t begin = 0; begin < size; begin += (size_t)CHUNK * CHUNKS) {
-        uint64_t hashes[CHUNKS];
-        size_t count = (size - begin + CHUNK - 1) / CHUNK;
-        count = count < CHUNKS ? count : CHUNKS;
-#pragma omp parallel for schedule(static) num_threads(thread_count)
-        for (size_t c = 0; c < count; c++) {
-            size_t at = begin + c * CHUNK, rest = size - at;
-            hashes[c] = firn_hash64((const char *)bytes + at, rest < CHUNK ? rest : CHUNK, c);
-        }
-        hash = firn_hash64(hashes, count * sizeof *hashes, hash);
+    for (size_t at = 0; at < size; at += FIRN_HASH_GROUP) {
+        size_t rest = size - at < FIRN_HASH_GROUP ? size - at : FIRN_HASH_GROUP;
+        hash = firn_checkpoint_hash_group((const char *)bytes + at, rest, hash, thread_count);
     }
     return hash;
 }
@@ -157,21 +134,28 @@ uint64_t firn_sim_hash(const firn_sim *sim)
 
 static void write_channels(const firn_sim *sim, firn_state_sink *sink, void *user)
 {
-    channel_list list = list_channels(sim);
-    sink(user, list.row, list_size(list.count));
+    firn_channel_list list = firn_checkpoint_channels(sim);
+    sink(user, list.row, firn_channel_list_size(list.count));
 }
 
-static uint64_t header_checksum(checkpoint_header h)
+static uint64_t header_checksum(firn_checkpoint_header h)
 {
     h.checksum = 0;
     return firn_hash64(&h, sizeof h, 0);
 }
 
-static checkpoint_header make_checked_header(const firn_sim *sim)
+uint64_t firn_checkpoint_seed(const firn_sim *sim, const firn_checkpoint_header *header)
 {
-    checkpoint_header h = make_header(sim);
-    destination d = {.hash = header_checksum(h), .thread_count = sim->thread_count};
+    destination d = {.hash = header_checksum(*header), .thread_count = sim->thread_count};
     write_channels(sim, hash_sink, &d);
+    return d.hash;
+}
+
+static firn_checkpoint_header make_checked_header(const firn_sim *sim)
+{
+    firn_state_scalars scalars = firn_state_scalars_of(sim);
+    firn_checkpoint_header h = firn_checkpoint_begin(sim, &scalars);
+    destination d = {.hash = firn_checkpoint_seed(sim, &h), .thread_count = sim->thread_count};
     write_body(sim, hash_sink, &d);
     h.checksum = d.hash;
     return h;
@@ -183,7 +167,7 @@ firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *err
 {
     firn_file_writer *file = NULL;
     FIRN_TRY(firn_file_create(path, &file, error));
-    checkpoint_header header = make_checked_header(sim);
+    firn_checkpoint_header header = make_checked_header(sim);
     firn_file_write(file, &header, sizeof header);
     write_channels(sim, file_sink, &(destination){.file = file});
     write_body(sim, file_sink, &(destination){.file = file});
@@ -192,7 +176,7 @@ firn_result firn_sim_save(const firn_sim *sim, const char *path, firn_error *err
 
 firn_result firn_sim_save_memory(const firn_sim *sim, void **bytes, size_t *size, firn_error *error)
 {
-    checkpoint_header header = make_checked_header(sim);
+    firn_checkpoint_header header = make_checked_header(sim);
     *size = 0;
     *bytes = firn_alloc(header.total_size);
     if (*bytes == NULL)
@@ -214,18 +198,18 @@ typedef struct source_bytes {
 } source_bytes;
 
 // Counts that no simulation has would overflow the sizes that follow from them.
-static bool sizes_are_sound(const firn_sim *sim, const checkpoint_header *h, size_t size)
+static bool sizes_are_sound(const firn_sim *sim, const firn_checkpoint_header *h, size_t size)
 {
     const firn_state_scalars *s = &h->state;
     return s->count <= FIRN_PARTICLE_LIMIT && s->sorted_count <= s->count &&
-           s->block_count <= s->sorted_count && s->grain_count <= FIRN_PARTICLE_LIMIT &&
-           h->total_size == size &&
-           h->total_size ==
-               sizeof *h + list_size(h->channel_count) + firn_state_arrays(sim, s).bytes;
+           s->block_count <= s->sorted_count && s->touch_count <= FIRN_PARTICLE_LIMIT &&
+           s->grain_count <= FIRN_PARTICLE_LIMIT && h->total_size == size &&
+           h->total_size == sizeof *h + firn_channel_list_size(h->channel_count) +
+                                firn_state_arrays(sim, s).bytes;
 }
 
-static firn_result check_header(const firn_sim *sim, const checkpoint_header *h, const char *name,
-                                firn_error *error)
+static firn_result check_header(const firn_sim *sim, const firn_checkpoint_header *h,
+                                const char *name, firn_error *error)
 {
     if (memcmp(h->magic, checkpoint_magic, sizeof h->magic) != 0)
         return firn_fail(error, FIRN_ERR_FORMAT, "%s is not a checkpoint of Firn", name);
@@ -253,6 +237,16 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
                          "has %d and %d; add them before loading",
                          name, h->material_count, h->source_count, sim->materials.count,
                          sim->emission.source_count);
+    if (h->body_count != sim->bodies.slot_count)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "%s belongs to a simulation with %d bodies, this one has %d; add them "
+                         "before loading",
+                         name, h->body_count, sim->bodies.slot_count);
+    if (h->state.grain_count > 0 && firn_owners_shared(&sim->owners))
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                         "%s has %llu grains outside the grid, which belong to no rank; go on from "
+                         "it on one rank",
+                         name, (unsigned long long)h->state.grain_count);
     if (h->models != models_hash(sim))
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s was saved with materials of other models; resume the scene that "
@@ -262,20 +256,20 @@ static firn_result check_header(const firn_sim *sim, const checkpoint_header *h,
 }
 
 // What the particles carry must be what these carry, before sizes can mean anything.
-static firn_result check_channels(const firn_sim *sim, const checkpoint_header *h,
+static firn_result check_channels(const firn_sim *sim, const firn_checkpoint_header *h,
                                   const source_bytes *from, firn_error *error)
 {
-    size_t size = list_size(h->channel_count);
+    size_t size = firn_channel_list_size(h->channel_count);
     if (h->channel_count > FIRN_ROW_LIMIT || from->size - sizeof *h < size)
         return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: it names %u channels", from->name,
                          h->channel_count);
-    channel_list list = {.count = h->channel_count};
+    firn_channel_list list = {.count = h->channel_count};
     memcpy(list.row, from->at + sizeof *h, size);
     return firn_channel_set_match(&sim->particles.channels, list.row, list.count, from->name,
                                   error);
 }
 
-static firn_result check_sizes(const firn_sim *sim, const checkpoint_header *h, size_t size,
+static firn_result check_sizes(const firn_sim *sim, const firn_checkpoint_header *h, size_t size,
                                const char *name, firn_error *error)
 {
     if (sizes_are_sound(sim, h, size))
@@ -286,10 +280,10 @@ static firn_result check_sizes(const firn_sim *sim, const checkpoint_header *h, 
 }
 
 // Goes through the arrays as write_body has written them.
-static uint64_t checksum_of(const firn_sim *sim, const checkpoint_header *h,
+static uint64_t checksum_of(const firn_sim *sim, const firn_checkpoint_header *h,
                             const firn_state_list *list, const unsigned char *body)
 {
-    size_t channels = list_size(h->channel_count);
+    size_t channels = firn_channel_list_size(h->channel_count);
     uint64_t hash = hash_piece(body - channels, channels, header_checksum(*h), sim->thread_count);
     for (int k = 0; k < list->count; k++) {
         const firn_state_array *a = &list->array[k];
@@ -326,7 +320,7 @@ static bool blocks_are_sound(const unsigned char *bytes, const firn_state_scalar
 }
 
 static bool materials_are_sound(const unsigned char *material, uint64_t count,
-                                const checkpoint_header *h)
+                                const firn_checkpoint_header *h)
 {
     for (uint64_t p = 0; p < count; p++)
         if (material[p] >= h->material_count)
@@ -335,7 +329,7 @@ static bool materials_are_sound(const unsigned char *material, uint64_t count,
 }
 
 static bool grains_are_sound(const unsigned char *body, const firn_state_list *list,
-                             const checkpoint_header *h)
+                             const firn_checkpoint_header *h)
 {
     uint64_t count = h->state.grain_count;
     if (!(h->state.promise >= 0.0 && h->state.promise < 1e6))
@@ -372,10 +366,54 @@ static firn_result check_sources(const firn_sim *sim, const unsigned char *bytes
     return FIRN_OK;
 }
 
-static firn_result check_body(const firn_sim *sim, const checkpoint_header *h,
+static bool is_finite(const double *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!(fabs(values[i]) <= 1e9))
+            return false;
+    return true;
+}
+
+// They are looked up by body.
+static bool touches_are_sound(const unsigned char *bytes, const firn_state_scalars *s)
+{
+    int32_t last = 0;
+    for (uint64_t i = 0; i < s->touch_count; i++) {
+        firn_body_touch touch;
+        memcpy(&touch, bytes + i * sizeof touch, sizeof touch);
+        if (touch.body < last || !is_finite(touch.place, 3) || !(touch.force[0] < 1e30))
+            return false;
+        last = touch.body;
+    }
+    return true;
+}
+
+static firn_result check_bodies(const firn_sim *sim, const unsigned char *bytes, const char *name,
+                                firn_error *error)
+{
+    for (int i = 0; i < sim->bodies.slot_count; i++) {
+        const firn_body_motion *now = &firn_body_slot(&sim->bodies, i)->now;
+        firn_body_motion saved;
+        memcpy(&saved, bytes + (size_t)i * sizeof saved, sizeof saved);
+        if (saved.alive != now->alive || saved.generation != now->generation)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "%s was saved with other bodies (number %d is another one); add them "
+                             "as they were then",
+                             name, i + 1);
+        const double *q = saved.rotation;
+        double length2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+        if (!is_finite(saved.center, 3) || !is_finite(saved.velocity, 3) ||
+            !is_finite(saved.spin, 3) || !(fabs(length2 - 1.0) < 1e-6) || !(saved.rest >= 0.0))
+            return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: body %d makes no sense", name,
+                             i + 1);
+    }
+    return FIRN_OK;
+}
+
+static firn_result check_body(const firn_sim *sim, const firn_checkpoint_header *h,
                               const source_bytes *from, firn_error *error)
 {
-    const unsigned char *body = from->at + sizeof *h + list_size(h->channel_count);
+    const unsigned char *body = from->at + sizeof *h + firn_channel_list_size(h->channel_count);
     firn_state_list list = firn_state_arrays(sim, &h->state);
     if (checksum_of(sim, h, &list, body) != h->checksum)
         return firn_fail(error, FIRN_ERR_FORMAT,
@@ -387,25 +425,37 @@ static firn_result check_body(const firn_sim *sim, const checkpoint_header *h,
         !grains_are_sound(body, &list, h) || !isfinite(h->state.time) || h->state.time < 0.0)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: blocks, materials or time make no sense", from->name);
+    FIRN_TRY(check_bodies(sim, body + firn_state_find(&list, "bodies")->offset, from->name, error));
+    if (!touches_are_sound(body + firn_state_find(&list, "touches")->offset, &h->state))
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: contacts make no sense",
+                         from->name);
     return check_sources(sim, body + firn_state_find(&list, "sources")->offset, from->name, error);
+}
+
+firn_result firn_checkpoint_check(const firn_sim *sim, const void *bytes, size_t size,
+                                  const char *name, firn_checkpoint_header *header,
+                                  firn_error *error)
+{
+    const source_bytes from = {bytes, size, name};
+    if (size < sizeof *header)
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is too short for a checkpoint: %zu bytes",
+                         name, size);
+    memcpy(header, bytes, sizeof *header);
+    FIRN_TRY(check_header(sim, header, name, error));
+    FIRN_TRY(check_channels(sim, header, &from, error));
+    FIRN_TRY(check_sizes(sim, header, size, name, error));
+    return check_body(sim, header, &from, error);
 }
 
 static firn_result load(firn_sim *sim, const source_bytes *from, firn_error *error)
 {
-    checkpoint_header h;
-    if (from->size < sizeof h)
-        return firn_fail(error, FIRN_ERR_FORMAT, "%s is too short for a checkpoint: %zu bytes",
-                         from->name, from->size);
-    memcpy(&h, from->at, sizeof h);
-    FIRN_TRY(check_header(sim, &h, from->name, error));
-    FIRN_TRY(check_channels(sim, &h, from, error));
-    FIRN_TRY(check_sizes(sim, &h, from->size, from->name, error));
-    FIRN_TRY(check_body(sim, &h, from, error));
+    firn_checkpoint_header h;
+    FIRN_TRY(firn_checkpoint_check(sim, from->at, from->size, from->name, &h, error));
     FIRN_TRY(firn_state_reserve(sim, &h.state, error));
     // From here on nothing can fail.
     firn_snapshot_void(sim);
     firn_state_list list = firn_state_arrays(sim, &h.state);
-    const unsigned char *body = from->at + sizeof h + list_size(h.channel_count);
+    const unsigned char *body = from->at + sizeof h + firn_channel_list_size(h.channel_count);
     for (int i = 0; i < list.count; i++)
         firn_state_read(sim, &list.array[i], body + list.array[i].offset);
     firn_state_put_scalars(sim, &h.state);
@@ -430,7 +480,7 @@ firn_result firn_sim_load(firn_sim *sim, const char *path, firn_error *error)
 
 firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info, firn_error *error)
 {
-    checkpoint_header h;
+    firn_checkpoint_header h;
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         return firn_fail_errno(error, errno, "open", path);

@@ -24,9 +24,8 @@ static float *fresh(const arrivals *to, int column)
     return own >= 0 ? firn_store_at(&to->sim->store, own) + to->sim->store.count : NULL;
 }
 
-static void place(const arrivals *to, firn_vec3 position, size_t i)
+uint64_t firn_sim_key(const firn_sim *sim, firn_vec3 position, float u[3])
 {
-    const firn_sim *sim = to->sim;
     double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
     const double x[3] = {position.x, position.y, position.z};
     int32_t block[3];
@@ -34,15 +33,22 @@ static void place(const arrivals *to, firn_vec3 position, size_t i)
         double cells = x[axis] / h - shift;
         // Far beyond the domain the number only has to be harmless: it is going to be removed.
         block[axis] = (int32_t)fmin(fmax(floor(0.25 * cells), -1e6), 1e6);
-        float u = (float)(cells - 4.0 * block[axis]);
+        u[axis] = (float)(cells - 4.0 * block[axis]);
         // Just below the end of a block it may round to the beginning of the next.
-        if (u == 4.0f) {
+        if (u[axis] == 4.0f) {
             block[axis]++;
-            u = 0.0f;
+            u[axis] = 0.0f;
         }
-        fresh(to, FIRN_U + axis)[i] = u;
     }
-    to->keys[i] = firn_block_key((firn_coord){block[0], block[1], block[2]});
+    return firn_block_key((firn_coord){block[0], block[1], block[2]});
+}
+
+static void place(const arrivals *to, firn_vec3 position, size_t i)
+{
+    float u[3];
+    to->keys[i] = firn_sim_key(to->sim, position, u);
+    for (int axis = 0; axis < 3; axis++)
+        fresh(to, FIRN_U + axis)[i] = u[axis];
 }
 
 // Column k of a row: what the seeds say, or the initial value.
@@ -100,6 +106,7 @@ static firn_result make_seeds(firn_sim *sim, firn_source *source, firn_error *er
         .thread_count = sim->thread_count,
     };
     firn_seeds *seeds = &sim->emission.seeds;
+    FIRN_TRY(firn_fill_choose(sim, source, &seeding, error));
     FIRN_TRY(firn_source_emit(source, &seeding, sim->time, seeds, error));
     if (firn_flight_takes(sim, source))
         return firn_store_reserve(sim, sim->store.count + seeds->count, error);
@@ -163,27 +170,38 @@ static arrivals arrivals_of(firn_sim *sim, const firn_source *source)
 
 static void append_seeds(firn_sim *sim, const firn_source *source)
 {
-    size_t count = sim->emission.seeds.count;
+    const firn_seeds *seeds = &sim->emission.seeds;
+    size_t count = seeds->count;
     firn_particles *particles = &sim->particles;
     firn_store *s = &sim->store;
-    if (count == 0)
-        return;
     const arrivals to = arrivals_of(sim, source);
-    append_columns(&to);
+    if (count > 0)
+        append_columns(&to);
     bool missing = false;
+    const uint32_t *numbers = seeds->wants != NULL ? seeds->number.data : NULL;
+    const size_t total = numbers != NULL ? seeds->total : count;
 #pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
-    for (size_t i = 0; i < count; i++)
-        missing = append_one(&to, i, particles->next_id + (uint32_t)i) || missing;
-    particles->next_id += (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = numbers != NULL ? numbers[i] : (uint32_t)i;
+        missing = append_one(&to, i, particles->next_id + number) || missing;
+    }
+    particles->next_id += (uint32_t)total;
     if (to.flying) {
-        memset((uint16_t *)s->seat.data + s->count, 0, count * sizeof(uint16_t));
-        memset((float *)s->clearance.data + s->count, 0, count * sizeof(float));
+        if (count > 0) {
+            memset((uint16_t *)s->seat.data + s->count, 0, count * sizeof(uint16_t));
+            memset((float *)s->clearance.data + s->count, 0, count * sizeof(float));
+        }
         s->count += count;
         return;
     }
-    sim->volumes_missing |= missing;
     particles->count += count;
-    firn_order_void(&sim->order);
+    if (seeds->wants != NULL) {
+        missing = firn_owners_any(&sim->owners, missing);
+        sim->owners.scattered_end = particles->next_id;
+    }
+    sim->volumes_missing |= missing;
+    if (total > 0)
+        firn_order_void(&sim->order);
 }
 
 firn_result firn_flight_emit(firn_sim *sim, firn_error *error)

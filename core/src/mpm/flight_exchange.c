@@ -47,6 +47,7 @@ typedef struct outlook {
     size_t block_count;
     firn_coord low, high; // blocks, around all
     float ahead;          // s, until the next look
+    bool bodies;          // there are some
     int reach;            // cells: particles closer than this share nodes
     uint64_t *table;      // of what lies in the cells, by their hashes
     size_t mask;
@@ -323,6 +324,10 @@ static bool meets_snow(const outlook *o, size_t i, const double at[3])
             (double)(o->ahead * firn_store_at(s, FIRN_STORE_V + axis)[i] / o->sim->def.cell_size);
         longest = fmax(longest, fabs(way[axis]));
     }
+    // What a grain gives a body, the body must feel: on the grid it does.
+    float reach = o->sim->def.cell_size * ((float)o->reach + 1.75f * (float)longest);
+    if (o->bodies && firn_colliders_bodies_near(&o->sim->colliders, world_of(o->sim, at), reach))
+        return true;
     int pieces = longest < 1e4 ? 1 + (int)(longest / STRIDE) : 1;
     for (int k = 0; k < pieces; k++) {
         double from[3], to[3];
@@ -571,6 +576,7 @@ firn_result firn_flight_exchange(firn_sim *sim, double left, firn_error *error)
     outlook o = {.sim = sim,
                  .store = s,
                  .ahead = (float)fmin(s->promise, left),
+                 .bodies = sim->bodies.slot_count > 0,
                  .reach = sim->grid.order - 1};
     // Colliders as they are going to move until then.
     double was = sim->colliders.time;

@@ -228,7 +228,7 @@ static void settle(const flight_pass *pass, part_sums *sums, const firn_near *ne
     firn_vec3 x = place_of(pass, i);
     for (int k = 0; k < near->count; k++) {
         const firn_collider *c = firn_collider_slot(colliders, near->index[k]);
-        if (near->index[k] >= UINT16_MAX || !stays_on(pass->sim, c, x, velocity))
+        if (near->index[k] >= UINT16_MAX || c->driven || !stays_on(pass->sim, c, x, velocity))
             continue;
         pass->seat[i] = (uint16_t)(near->index[k] + 1);
         set_speed(pass, i, firn_collider_velocity(c, x));

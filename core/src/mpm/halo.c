@@ -394,7 +394,10 @@ static void send_pieces(firn_owners *owners)
             at += layers * out[i].floats;
         }
     }
+    const firn_rank_stats before = owners->account;
     firn_owners_send(owners, send, receive);
+    owners->account.halo += owners->account.sent - before.sent;
+    owners->account.halo_seconds += owners->account.waited - before.waited;
 }
 
 // Adds a piece to the rows of a node block that particles can reach.

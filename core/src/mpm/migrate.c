@@ -282,5 +282,9 @@ firn_result firn_sort_migrate(firn_sorting *s, firn_result result, firn_error *e
     tell_cargo(s, in);
     FIRN_TRY(firn_owners_agree(owners, reserve(s, in, error), error));
     exchange(s, in);
+    // New intervals move much, once.
+    firn_array *arrays[] = {&owners->send, &owners->receive, &owners->scratch};
+    for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
+        firn_array_relax(owners->budget, arrays[i]);
     return FIRN_OK;
 }

@@ -52,8 +52,15 @@
 
 enum { RANK_LIMIT = 1 << 16 };
 
-// Intervals are cut again when the fullest has more than this share of the mean.
+// Intervals are cut again when the one with most work has more than this share of the mean, and
+// while nothing has been measured since the last cut, when one has that share of the particles.
 #define IMBALANCE 1.1
+#define CROWDED 1.5
+
+// Work is measured for this long, the mean of all ranks, before it says something.
+#define LEAST_WORK 0.05 // s
+
+enum { UNIT = 256 }; // the weight of a particle of mean cost
 
 static size_t rank_count(const firn_owners *owners) { return (size_t)owners->exchange.rank_count; }
 
@@ -87,18 +94,25 @@ firn_result firn_owners_open(firn_owners *owners, const firn_exchange *exchange,
 void firn_owners_free(firn_owners *owners)
 {
     firn_array *arrays[] = {
-        &owners->cuts,    &owners->peers,  &owners->numbers,   &owners->parcels, &owners->counts,
-        &owners->ghosts,  &owners->flags,  &owners->borders,   &owners->shared,  &owners->pieces,
-        &owners->out,     &owners->places, &owners->shared_at, &owners->offsets, &owners->tiles,
-        &owners->receive, &owners->send,   &owners->scratch,   &owners->codes,   &owners->order};
+        &owners->cuts,      &owners->peers,     &owners->numbers,  &owners->parcels,
+        &owners->counts,    &owners->ghosts,    &owners->flags,    &owners->borders,
+        &owners->shared,    &owners->pieces,    &owners->out,      &owners->places,
+        &owners->shared_at, &owners->offsets,   &owners->tiles,    &owners->filled,
+        &owners->lee_keys,  &owners->lee_nodes, &owners->lee_mass, &owners->lee_out,
+        &owners->receive,   &owners->send,      &owners->scratch,  &owners->codes,
+        &owners->order};
     for (size_t i = 0; owners->budget != NULL && i < FIRN_COUNT(arrays); i++)
         firn_array_free(owners->budget, arrays[i]);
 }
 
 int firn_owners_rank(const firn_owners *owners, uint64_t key)
 {
-    const uint64_t *cuts = owners->cuts.data;
-    int low = 0, high = owners->exchange.rank_count - 1;
+    return firn_cuts_rank(owners->cuts.data, owners->exchange.rank_count, key);
+}
+
+int firn_cuts_rank(const uint64_t *cuts, int rank_count, uint64_t key)
+{
+    int low = 0, high = rank_count - 1;
     while (low < high) {
         int middle = low + (high - low) / 2;
         if (cuts[middle] <= key)
@@ -109,20 +123,35 @@ int firn_owners_rank(const firn_owners *owners, uint64_t key)
     return low;
 }
 
+// Keeps account of a call of the exchange that began at a time.
+static void count_call(firn_owners *owners, double begun, size_t sent)
+{
+    owners->account.waited += firn_seconds() - begun;
+    owners->account.sent += sent;
+}
+
 void firn_owners_largest(firn_owners *owners, double *values, int count)
 {
     const firn_exchange *e = &owners->exchange;
-    if (firn_owners_shared(owners) && !owners->lost)
-        owners->lost = !e->largest(e->user, values, count);
+    if (!firn_owners_shared(owners) || owners->lost)
+        return;
+    double begun = firn_seconds();
+    owners->lost = !e->largest(e->user, values, count);
+    count_call(owners, begun, (size_t)count * sizeof *values);
+    owners->account.maxima++;
 }
 
 void firn_owners_fold(firn_owners *owners, void *state, size_t size, firn_fold *add, void *context)
 {
     const firn_exchange *e = &owners->exchange;
-    if (!firn_owners_shared(owners))
+    double begun = firn_owners_shared(owners) ? firn_seconds() : 0.0;
+    if (!firn_owners_shared(owners)) {
         add(state, context);
-    else if (!owners->lost)
+    } else if (!owners->lost) {
         owners->lost = !e->fold(e->user, state, size, add, context);
+        count_call(owners, begun, size);
+        owners->account.folds++;
+    }
 }
 
 static void add_number(void *state, void *context) { *(uint64_t *)state += *(uint64_t *)context; }
@@ -176,8 +205,10 @@ firn_result firn_owners_agree(firn_owners *owners, firn_result result, firn_erro
 void firn_owners_numbers(firn_owners *owners, const uint64_t *to, uint64_t *from)
 {
     const firn_exchange *e = &owners->exchange;
+    double begun = firn_seconds();
     if (!owners->lost)
         owners->lost = !e->numbers(e->user, to, from);
+    count_call(owners, begun, (rank_count(owners) - 1) * sizeof *to);
     if (owners->lost)
         memset(from, 0, rank_count(owners) * sizeof *from);
 }
@@ -185,8 +216,14 @@ void firn_owners_numbers(firn_owners *owners, const uint64_t *to, uint64_t *from
 void firn_owners_send(firn_owners *owners, const firn_parcel *send, const firn_parcel *receive)
 {
     const firn_exchange *e = &owners->exchange;
+    double begun = firn_seconds();
+    size_t bytes = 0;
     if (!owners->lost)
         owners->lost = !e->begin(e->user, send, receive) || !e->end(e->user);
+    for (size_t r = 0; r < rank_count(owners); r++)
+        bytes += r != (size_t)e->rank ? send[r].bytes : 0;
+    count_call(owners, begun, bytes);
+    owners->account.parcels++;
     // What did not come counts as nothing until the failure is noticed.
     for (size_t r = 0; owners->lost && r < rank_count(owners); r++)
         if (receive[r].bytes > 0)
@@ -227,13 +264,14 @@ void firn_owners_count(firn_owners *owners, const firn_grid *grid, size_t partic
         blocks[b].phase = (uint8_t)(own.before % FIRN_LINE);
 }
 
-/// Particles by block while the world is cut.
+/// Work by block while the world is cut.
 typedef struct weights {
     const firn_owners *owners;
     const firn_grid *grid;
     const uint64_t *fresh; // keys of new particles that are this rank's, in order
     size_t fresh_count;
-    uint64_t before, own, all, most; // particles of lower ranks, of this one, of all, of one rank
+    uint64_t particle;               // weight of one that is there
+    uint64_t before, own, all, most; // of lower ranks, of this one, of all, of one rank
 } weights;
 
 typedef struct load {
@@ -249,8 +287,8 @@ static void add_load(void *state, void *context)
     l->most = w->own > l->most ? w->own : l->most;
 }
 
-// A rank finds the cuts that fall among its own particles: rank r begins with the block of particle
-// number all * r / rank_count.
+// A rank finds the cuts that fall among its own particles: rank r begins with the block where the
+// share all * r / rank_count of the work is reached.
 static void add_cuts(void *state, void *context)
 {
     const weights *w = context;
@@ -264,14 +302,64 @@ static void add_cuts(void *state, void *context)
         uint64_t key = b < w->grid->block_count ? firn_block_key(blocks[b].coord) : UINT64_MAX;
         if (f < w->fresh_count && w->fresh[f] < key) {
             key = w->fresh[f++];
-            at++;
+            at += UNIT;
         } else {
-            at += blocks[b].end - blocks[b].begin;
+            at += w->particle * (blocks[b].end - blocks[b].begin);
             b++;
         }
         while (r < ranks && w->all * r / ranks < at)
             cuts[r++ - 1] = key;
     }
+}
+
+static size_t count_present(const firn_grid *grid)
+{
+    const firn_block *blocks = firn_grid_blocks(grid);
+    size_t count = 0;
+    for (size_t b = 0; b < grid->block_count; b++)
+        count += blocks[b].end - blocks[b].begin;
+    return count;
+}
+
+void firn_owners_start_clock(firn_owners *owners)
+{
+    if (firn_owners_shared(owners))
+        owners->clock = firn_seconds() - owners->account.waited;
+}
+
+void firn_owners_stop_clock(firn_owners *owners)
+{
+    if (owners->clock != 0.0)
+        owners->busy += firn_seconds() - owners->account.waited - owners->clock;
+    owners->clock = 0.0;
+}
+
+/// The work of all ranks since it was last measured.
+typedef struct work {
+    double busy, particles;
+} work;
+
+static void add_work(void *state, void *context)
+{
+    work *all = state;
+    const work *own = context;
+    all->busy += own->busy;
+    all->particles += own->particles;
+}
+
+// What a particle costs here, compared with the mean: snow that sleeps, or a slow machine.
+static void measure_cost(firn_owners *owners, size_t particles)
+{
+    firn_owners_stop_clock(owners);
+    work all = {0.0, 0.0}, own = {owners->busy, (double)particles};
+    firn_owners_fold(owners, &all, sizeof all, add_work, &own);
+    firn_owners_start_clock(owners);
+    if (all.busy < LEAST_WORK * (double)rank_count(owners))
+        return;
+    double cost = particles > 0 ? own.busy / own.particles * all.particles / all.busy : 1.0;
+    cost = cost < 0.1 ? 0.1 : cost > 10.0 ? 10.0 : cost;
+    owners->cost = owners->cost > 0.0 ? 0.5 * (owners->cost + cost) : cost;
+    owners->busy = 0.0;
 }
 
 // Keys of the new particles in the own interval, in order.
@@ -291,23 +379,32 @@ static firn_result sort_fresh(firn_owners *owners, weights *w, const uint64_t *n
 }
 
 firn_result firn_owners_cut(firn_owners *owners, const firn_grid *grid, const uint64_t *new_keys,
-                            size_t new_count, int thread_count, firn_error *error)
+                            size_t new_count, bool scattered, int thread_count, firn_error *error)
 {
     if (owners->fixed)
         return FIRN_OK;
+    if (owners->scattered_end > 0 && firn_owners_any(owners, scattered)) {
+        memcpy(owners->cuts.data, owners->filled.data, (rank_count(owners) - 1) * sizeof(uint64_t));
+        return FIRN_OK;
+    }
     weights w = {.owners = owners, .grid = grid};
     firn_result result = sort_fresh(owners, &w, new_keys, new_count, thread_count, error);
     FIRN_TRY(firn_owners_agree(owners, result, error));
-    const firn_block *blocks = firn_grid_blocks(grid);
-    w.own = w.fresh_count;
-    for (size_t b = 0; b < grid->block_count; b++)
-        w.own += blocks[b].end - blocks[b].begin;
+    const size_t present = count_present(grid);
+    measure_cost(owners, present);
+    const bool known = owners->cost > 0.0; // by all ranks or by none
+    w.particle = known ? (uint64_t)(UNIT * owners->cost + 0.5) : UNIT;
+    w.own = w.particle * present + UNIT * w.fresh_count;
     load all = {0, 0};
     firn_owners_fold(owners, &all, sizeof all, add_load, &w);
     w.all = all.sum;
     uint64_t *cuts = owners->cuts.data;
-    if ((double)all.most * (double)rank_count(owners) > IMBALANCE * (double)all.sum)
+    const double limit = known ? IMBALANCE : CROWDED;
+    if ((double)all.most * (double)rank_count(owners) > limit * (double)all.sum) {
         firn_owners_fold(owners, cuts, (rank_count(owners) - 1) * sizeof *cuts, add_cuts, &w);
+        owners->account.cuts++;
+        owners->cost = owners->busy = 0.0;
+    }
     // After a retry blocks may be where earlier cuts have put them.
     for (size_t r = 1; r + 1 < rank_count(owners); r++)
         cuts[r] = cuts[r] > cuts[r - 1] ? cuts[r] : cuts[r - 1];

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "grid.h"
 
-#include "firn/exchange.h"
+#include "firn/sim_ranks.h"
 
 /// Particles, or any other entries of a list, that belong to a rank.
 typedef struct firn_rank_range {
@@ -19,6 +19,8 @@ typedef struct firn_peer {
     firn_rank_range out;     // of owners.out: pieces of own tiles that go there
     firn_rank_range floats;  // of the tile memory: pieces that come from there
     size_t out_floats;       // of the pieces that go there
+    firn_rank_range lee_in;  // of owners.lee_keys: node blocks of that rank, whose masses come
+    firn_rank_range lee_out; // of owners.lee_nodes: own ones, whose masses go there
 } firn_peer;
 
 typedef struct firn_owners {
@@ -26,6 +28,16 @@ typedef struct firn_owners {
     firn_budget *budget;
     bool lost;  // another rank could not be reached
     bool fixed; // intervals stay as they are
+    firn_rank_stats account;
+    // The work of this rank in firn_sim_step, waiting left out, since it was last measured.
+    double clock; // s, firn_seconds less account.waited when it began to run; 0: it stands
+    double busy;  // s
+    double cost;  // of a particle here over the mean of all ranks; 0: not known since the last cut
+    // Particles that wait for a sort are with every rank, or scattered: with the rank alone that
+    // owns them by the cuts in `filled`, which never change. Ids of the latter are below
+    // scattered_end, 0: there have been none. fill.c.
+    uint32_t scattered_end;
+    firn_array filled; // uint64
     // Of all ranks, since the last sort.
     size_t particle_count, node_block_count;
 
@@ -53,6 +65,12 @@ typedef struct firn_owners {
     firn_node_field field[2];         // that the scatter at work adds to
     int layer_count;
 
+    // Masses of node blocks that shield own ones, lee.c.
+    bool needs_lee;
+    size_t lee_count;
+    firn_array lee_keys, lee_nodes; // uint64 of those of others; uint32, own ones
+    firn_array lee_mass, lee_out;   // floats of their nodes
+
     firn_array send, receive, scratch; // bytes
     firn_array codes, order;           // uint32 of each particle while a sort runs
 } firn_owners;
@@ -67,8 +85,10 @@ firn_result firn_owners_open(firn_owners *owners, const firn_exchange *exchange,
                              firn_budget *budget, firn_error *error);
 void firn_owners_free(firn_owners *owners);
 
-/// The rank that owns a block with this key, whether or not there is such a block.
+/// The rank that owns a block with this key, whether or not there is such a block; and by cuts of
+/// so many ranks.
 int firn_owners_rank(const firn_owners *owners, uint64_t key);
+int firn_cuts_rank(const uint64_t *cuts, int rank_count, uint64_t key);
 
 /// Those of count node blocks that this rank owns, in their order; alone it owns all. Sums over
 /// node blocks are of these.
@@ -101,10 +121,14 @@ void firn_owners_send(firn_owners *owners, const firn_parcel *send, const firn_p
 /// Room for those parcels: the first rank_count to be sent, then those to be received.
 firn_parcel *firn_owners_parcels(const firn_owners *owners);
 
-/// Cuts the world into intervals of about as many particles, at the blocks that are there and the
-/// new particles. Collective.
+/// A call of firn_sim_step begins and ends: work is counted in between.
+void firn_owners_start_clock(firn_owners *owners);
+void firn_owners_stop_clock(firn_owners *owners);
+
+/// Cuts the world into intervals of about as much work, at the blocks that are there and the new
+/// particles; scattered: this rank has some that wait and are with it alone. Collective.
 firn_result firn_owners_cut(firn_owners *owners, const firn_grid *grid, const uint64_t *new_keys,
-                            size_t new_count, int thread_count, firn_error *error);
+                            size_t new_count, bool scattered, int thread_count, firn_error *error);
 
 /// Finds what is known of all ranks after a sort: numbers, and the phases of own blocks.
 /// Collective.
@@ -115,6 +139,15 @@ firn_result firn_ghosts_gather(firn_owners *owners, const firn_block *blocks, si
                                firn_result result, firn_error *error);
 /// A byte of each own block becomes known for each ghost, in owners->flags. Collective.
 void firn_ghosts_tell(firn_owners *owners, const uint8_t *of_blocks);
+
+/// lee.c, where needs_lee: after a sort, who needs masses of whom; in a substep, their exchange,
+/// with a function that fills in those of an own node block; those of another's by its key, NULL:
+/// it has no such block. The first two are collective.
+typedef void firn_lee_mass(const void *user, size_t node_block, float mass[]);
+firn_result firn_lee_link(firn_owners *owners, const firn_grid *grid, int thread_count,
+                          firn_error *error);
+void firn_lee_exchange(firn_owners *owners, firn_lee_mass *mass, const void *user);
+const float *firn_lee_find(const firn_owners *owners, uint64_t key);
 
 /// halo.c: finds out which node blocks are shared and which pieces of tiles go where, when the
 /// blocks have found their nodes.

@@ -81,6 +81,7 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
     firn_sim *sim = s->sim;
     s->ceiling = (double)sim->def.dt_max;
     FIRN_TRY(firn_owners_agree(&sim->owners, firn_contact_begin(sim, error), error));
+    firn_coupling_begin(sim);
     firn_sim_choose_integrator(sim);
     firn_order_void(&sim->order);
     firn_implicit_forget(&sim->solve);
@@ -103,7 +104,9 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
 static firn_result run(firn_schedule *s, firn_error *error)
 {
     s->sim->revision++; // also of an attempt that begins where the snapshot was taken
+    firn_owners_start_clock(&s->sim->owners);
     firn_result result = run_substeps(s, error);
+    firn_owners_stop_clock(&s->sim->owners);
     firn_slow_finish(s->sim);
     firn_transfer_recover(s->sim);
     return result;

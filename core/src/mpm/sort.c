@@ -357,6 +357,10 @@ static void release_scratch(firn_sorting *s)
 {
     firn_grid *grid = s->grid;
     release_codes(s);
+    if (grid->owners != NULL) {
+        firn_array_relax(grid->budget, &grid->owners->codes);
+        firn_array_relax(grid->budget, &grid->owners->order);
+    }
     if (grid->words[FIRN_WORD_ORDER].holder != NULL)
         firn_scratch_release(&grid->words[FIRN_WORD_ORDER], holder);
     if (firn_grid_has(grid, FIRN_NODE_NEXT))
@@ -465,7 +469,10 @@ static firn_result prepare_shared(firn_sorting *s, firn_error *error)
 {
     firn_grid *grid = s->grid;
     firn_owners *owners = grid->owners;
-    FIRN_TRY(firn_owners_cut(owners, grid, s->new_keys, count_new(s), s->thread_count, error));
+    const uint32_t *ids = (const uint32_t *)firn_channel_of(s->particles, FIRN_ID);
+    bool scattered = count_new(s) > 0 && ids[s->sorted_count] < owners->scattered_end;
+    FIRN_TRY(firn_owners_cut(owners, grid, s->new_keys, count_new(s), scattered, s->thread_count,
+                             error));
     FIRN_TRY(firn_sort_migrate(s, group_blocks(s, error), error));
     firn_result result = order_blocks(s, error);
     FIRN_TRY(firn_ghosts_gather(owners, s->blocks.data, s->block_count, result, error));
@@ -473,7 +480,10 @@ static firn_result prepare_shared(firn_sorting *s, firn_error *error)
     if (result == FIRN_OK)
         result =
             firn_halo_link(owners, grid, s->blocks.data, s->block_count, s->thread_count, error);
-    return firn_owners_agree(owners, result, error);
+    FIRN_TRY(firn_owners_agree(owners, result, error));
+    if (!owners->needs_lee)
+        return FIRN_OK;
+    return firn_owners_agree(owners, firn_lee_link(owners, grid, s->thread_count, error), error);
 }
 
 firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const firn_bounds *bounds,

@@ -20,6 +20,7 @@ static const firn_state_row rows[] = {
     {ROW(rest.acting_colliders, acting_colliders), 0},
     {ROW(store.count, grain_count), 0},
     {ROW(store.promise, promise), 0},
+    {ROW(bodies.touch_count, touch_count), 0},
     {ROW(volumes_missing, flags), VOLUMES_MISSING},
     {ROW(rest.disturbed, flags), DISTURBED},
 };
@@ -91,6 +92,16 @@ static void unpack_source(firn_sim *sim, size_t i, const void *bytes)
     }
 }
 
+static void pack_body(const firn_sim *sim, size_t i, void *saved)
+{
+    *(firn_body_motion *)saved = firn_body_slot(&sim->bodies, (int)i)->now;
+}
+
+static void unpack_body(firn_sim *sim, size_t i, const void *saved)
+{
+    firn_body_slot(&sim->bodies, (int)i)->now = *(const firn_body_motion *)saved;
+}
+
 static void add(firn_state_list *list, firn_state_array array)
 {
     array.offset = list->bytes;
@@ -148,6 +159,15 @@ firn_state_list firn_state_arrays(const firn_sim *sim, const firn_state_scalars 
                                   .count = scalars->block_count,
                                   .pack = pack_block,
                                   .unpack = unpack_block});
+    add(&list, (firn_state_array){.name = "bodies",
+                                  .element = sizeof(firn_body_motion),
+                                  .count = (size_t)sim->bodies.slot_count,
+                                  .pack = pack_body,
+                                  .unpack = unpack_body});
+    add(&list, (firn_state_array){.name = "touches",
+                                  .element = sizeof(firn_body_touch),
+                                  .count = scalars->touch_count,
+                                  .live = sim->bodies.touches.data});
     add_grains(sim, scalars, &list);
     add(&list, (firn_state_array){.name = "sources",
                                   .element = sizeof(firn_saved_source),
@@ -169,6 +189,7 @@ const firn_state_array *firn_state_find(const firn_state_list *list, const char 
 typedef union packed {
     firn_saved_block block;
     firn_saved_source source;
+    firn_body_motion body;
 } packed;
 
 void firn_state_write(const firn_sim *sim, const firn_state_array *array, firn_state_sink *sink,
@@ -203,6 +224,8 @@ firn_result firn_state_reserve(firn_sim *sim, const firn_state_scalars *scalars,
     firn_budget *budget = &sim->budget;
     FIRN_TRY(firn_particles_reserve(&sim->particles, scalars->count, error));
     FIRN_TRY(firn_store_reserve(sim, scalars->grain_count, error));
+    FIRN_TRY(firn_array_reserve(budget, &sim->bodies.touches, scalars->touch_count,
+                                sizeof(firn_body_touch), error));
     FIRN_TRY(firn_array_reserve(budget, &sim->emission.new_keys,
                                 scalars->count - scalars->sorted_count, sizeof(uint64_t), error));
     return firn_array_reserve(budget, &sim->grid.blocks, scalars->block_count, sizeof(firn_block),

@@ -23,6 +23,7 @@ typedef struct firn_state_scalars {
     uint64_t acting_colliders;
     uint64_t grain_count; // outside the grid
     double promise;       // s, see firn_store
+    uint64_t touch_count; // contacts between bodies
 } firn_state_scalars;
 
 /// A scalar: where it is in a simulation and in firn_state_scalars. A bool is a bit of flags.
@@ -47,7 +48,7 @@ typedef struct firn_state_array {
     void (*unpack)(firn_sim *sim, size_t i, const void *saved);
 } firn_state_array;
 
-enum { FIRN_STATE_ARRAYS = 2 * FIRN_CHANNEL_MAX + 7 };
+enum { FIRN_STATE_ARRAYS = 2 * FIRN_CHANNEL_MAX + 9 };
 
 typedef struct firn_state_list {
     int count;

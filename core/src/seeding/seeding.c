@@ -100,7 +100,41 @@ static firn_result reserve_seeds(firn_seeds *seeds, size_t count, firn_error *er
         for (int k = 0; k < firn_channel_set_row(seeds->channels, row)->components; k++)
             FIRN_TRY(firn_array_reserve(seeds->budget, &columns[k], count, sizeof(float), error));
     }
+    if (seeds->wants != NULL)
+        FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->number, count, sizeof(uint32_t), error));
     return firn_array_reserve(seeds->budget, &seeds->bond, count, sizeof(uint8_t), error);
+}
+
+enum { UNWANTED = 1 }; // in the place of a seed's number, until the others get theirs
+
+static void move_seed(firn_seeds *seeds, size_t from, size_t to)
+{
+    ((firn_vec3 *)seeds->position.data)[to] = ((const firn_vec3 *)seeds->position.data)[from];
+    ((uint8_t *)seeds->bond.data)[to] = ((const uint8_t *)seeds->bond.data)[from];
+    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
+        if (seeds->column[c].data != NULL)
+            ((float *)seeds->column[c].data)[to] = ((const float *)seeds->column[c].data)[from];
+}
+
+// Lets go of those from first on that are not wanted; gives how many there are then.
+static size_t choose(firn_seeds *seeds, size_t first, size_t count)
+{
+    uint32_t *number = seeds->number.data;
+    size_t kept = first;
+    if (seeds->wants == NULL)
+        return count;
+    for (size_t i = first; i < count; i++) {
+        if (seeds->look != NULL)
+            seeds->look(seeds->user, ((const firn_vec3 *)seeds->position.data)[i]);
+        if (number[i] == UNWANTED)
+            continue;
+        number[kept] = (uint32_t)(seeds->total + (i - first));
+        if (kept < i)
+            move_seed(seeds, i, kept);
+        kept++;
+    }
+    seeds->total += count - first;
+    return kept;
 }
 
 // Lumps belong to the snow: a continuous source carries them along.
@@ -197,6 +231,13 @@ static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
         lattice[axis] = s->origin[axis] - e->shift[axis];
     }
     firn_vec3 x = firn_vec(position[0], position[1], position[2]);
+    ((firn_vec3 *)seeds->position.data)[i] = x;
+    if (seeds->wants != NULL) {
+        bool wanted = seeds->wants(seeds->user, x);
+        ((uint32_t *)seeds->number.data)[i] = wanted ? 0 : UNWANTED;
+        if (!wanted)
+            return;
+    }
     firn_vec3 center = firn_add(
         def->center, firn_vec((float)e->travel[0], (float)e->travel[1], (float)e->travel[2]));
     firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, center));
@@ -216,7 +257,6 @@ static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
                 {FIRN_JP, 1.0f}};
     for (size_t n = 0; n < FIRN_COUNT(made); n++)
         ((float *)seeds->column[made[n].column].data)[i] = made[n].value;
-    ((firn_vec3 *)seeds->position.data)[i] = x;
     ((uint8_t *)seeds->bond.data)[i] = is_bond(e, lattice);
     firn_seed_values_put(e->source, seeds, i, point, lattice);
     const float turning[3] = {spin.x, spin.y, spin.z};
@@ -355,7 +395,7 @@ static firn_result emit_batch(emission *e, batch *todo, firn_error *error)
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int b = 0; b < todo->count; b++)
         emit_wanted(e, todo, b);
-    e->count = count;
+    e->count = choose(e->seeds, e->count, count);
     todo->count = 0;
     return FIRN_OK;
 }
@@ -499,7 +539,8 @@ static firn_result emit_region(emission *e, const firn_source *source, double ti
         if (!(expected < (double)FIRN_SEED_LIMIT))
             return refuse_count(expected, error);
         // Memory for all at once, if there is; growing would copy it again and again.
-        (void)reserve_seeds(e->seeds, e->count + (size_t)(1.01 * expected), NULL);
+        if (e->seeds->wants == NULL)
+            (void)reserve_seeds(e->seeds, e->count + (size_t)(1.01 * expected), NULL);
         e->from = -1;
         e->to = 0;
         FIRN_TRY(emit_interval(e, source->volume, error));
@@ -543,7 +584,7 @@ static firn_result emit_points(emission *e, firn_error *error)
         if (weighed)
             put_volume(e, e->count + i);
     }
-    e->count += def->point_count;
+    e->count = choose(e->seeds, e->count, e->count + def->point_count);
     return FIRN_OK;
 }
 
@@ -584,7 +625,7 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
         FIRN_TRY(emit_points(&e, error));
 
     bool goes_on = !listed && def->end > next.begun && firn_length(flow) > 0.0f;
-    if (!source->started && !goes_on && e.count == seeds->count)
+    if (!source->started && !goes_on && e.count == seeds->count && seeds->total == 0)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "the source holds no particle; enlarge the region, use smaller cells or "
                          "more particles per cell (spacing %g m)",
@@ -635,9 +676,12 @@ static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *)
 {
     body(seeds->budget, &seeds->position);
     body(seeds->budget, &seeds->bond);
+    body(seeds->budget, &seeds->number);
     for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
         body(seeds->budget, &seeds->column[c]);
-    seeds->count = 0;
+    seeds->count = seeds->total = 0;
+    seeds->wants = NULL;
+    seeds->look = NULL;
 }
 
 void firn_seeds_free(firn_seeds *seeds) { release(seeds, firn_array_free); }

@@ -16,7 +16,7 @@ MAIN = {
     "collider": "shape file translation rotation half_size radius friction contact "
                 "mesh_voxel_size",
     "solver": "preset cell_size gravity",
-    "fine_particles": "children size_variation loose spread flight",
+    "fine_particles": "children size_variation loose spread scatter flight",
     "rasterize": "voxel_size velocity compaction surface",
     "write_particles": "name format single_file",
     "write_surface": "name format single_file adaptivity",

@@ -118,6 +118,11 @@ typedef struct firn_node_type {
     /// What the bits of the result depend on beside settings and inputs: the name of an instruction
     /// set, into 32 bytes. NULL: nothing.
     void (*machine)(const void *settings, char *name);
+
+    /// Sequential nodes: where several ranks cook one graph (firn/ranks.h), all of them cook this
+    /// node; `cook` and `save` are collective then. Others are cooked by the first rank, and by
+    /// the rest where such a node needs them.
+    bool shared;
 } firn_node_type;
 
 /// What a cook function works with.
@@ -158,6 +163,11 @@ FIRN_API bool firn_cook_is_animated(const firn_cook *cook, const char *names);
 FIRN_API firn_result firn_cook_evaluate(const firn_cook *cook, double frame, void *settings,
                                         firn_error *error);
 
+/// Nodes that are cooked by all ranks: the exchange with the others, NULL when there are none; and
+/// one result for all, that of the first rank that failed. Collective.
+FIRN_API const struct firn_exchange *firn_cook_exchange(const firn_cook *cook);
+FIRN_API firn_result firn_cook_agree(const firn_cook *cook, firn_result result, firn_error *error);
+
 typedef enum firn_level { FIRN_LEVEL_INFO, FIRN_LEVEL_WARNING, FIRN_LEVEL_ERROR } firn_level;
 
 /// Says something to the host's log.
@@ -184,9 +194,6 @@ FIRN_API firn_result firn_cook_wrote(const firn_cook *cook, const char *path, fi
 /// The box (m) that the shot takes in, see firn_graph_box.
 FIRN_API firn_result firn_cook_shot_box(const firn_cook *cook, firn_vec3 *lower, firn_vec3 *upper,
                                         firn_error *error);
-
-/// Seconds from frame 1 to a frame, which need not be whole.
-static inline double firn_frame_time(double frame, double fps) { return (frame - 1.0) / fps; }
 
 #ifdef __cplusplus
 }

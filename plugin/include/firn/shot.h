@@ -7,6 +7,7 @@
 #define FIRN_SHOT_H
 
 #include "firn/cache.h"
+#include "firn/data.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +36,7 @@ typedef struct firn_solver_cost {
 typedef struct firn_estimate {
     double particles;                          // at the end
     double memory_bytes;                       // of the process at its peak
+    double base_bytes;                         // of them, before any snow
     double disk_bytes;                         // of the frames that are written
     double seconds, seconds_low, seconds_high; // to simulate, and where the truth most likely is
     double machine_bytes, disk_free;           // what there is; 0: not known
@@ -50,6 +52,12 @@ typedef struct firn_estimate {
 FIRN_API firn_result firn_graph_estimate(firn_graph *graph, const firn_bake_def *def,
                                          firn_estimate *estimate, firn_error *error);
 
+/// Memory of processes that cook the shot together (firn/ranks.h), bytes.
+typedef struct firn_rank_memory {
+    double first, others;
+} firn_rank_memory;
+FIRN_API firn_rank_memory firn_estimate_ranks(const firn_estimate *estimate, int ranks);
+
 /// Reads what colliders, sources and caches bring in, at the first and the last frame, or at every
 /// one, after firn_graph_validate found nothing wrong. What there is to say goes to the log of the
 /// host; each failure is told, and the first one returned. *count (may be NULL) inputs were read.
@@ -57,6 +65,16 @@ typedef void firn_input_tell(const char *node, firn_result result, const char *m
 FIRN_API firn_result firn_graph_check_inputs(firn_graph *graph, bool all_frames,
                                              firn_input_tell *tell, void *user, size_t *count,
                                              firn_error *error);
+
+/// Where a body was after a frame of a cache; false, and nothing set: the cache does not say. body
+/// is the name of its node, with that of its piece behind a dot.
+FIRN_API bool firn_body_pose_noted(const firn_manifest_view *manifest, int frame, const char *body,
+                                   firn_transform *pose);
+/// What a node of colliders made, as it stood after a frame of a cache, which may be NULL: bodies
+/// where the cache has them, all others where they are led. And the next piece of the same node.
+FIRN_API firn_collider_def firn_solid_noted(const firn_manifest_view *manifest, int frame,
+                                            const char *node, const firn_collider_data *data);
+FIRN_API const firn_collider_data *firn_solid_next(const firn_collider_data *data);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,10 @@
+#define _POSIX_C_SOURCE 200809L
 #include "firn/mpi.h"
 
 #include <limits.h>
 #include <mpi.h>
 #include <string.h>
+#include <time.h>
 
 // Messages of MPI count with an int: what is longer goes in pieces, which arrive in their order.
 enum { PIECE = 1 << 30, TAG_PARCEL = 1, TAG_FOLD = 2 };
@@ -23,12 +25,38 @@ static bool check(firn_mpi *mpi, int result)
     return !mpi->broken;
 }
 
+// Short waits cost no time and long ones no processor: while the first rank writes a frame, the
+// others leave their cores to it. Who gives a core away by sched_yield on a busy machine waits for
+// it much longer than who sleeps.
+static void rest(double waited)
+{
+    static const double spin = 50e-6, brief = 5e-3; // s
+    if (waited > spin)
+        nanosleep(&(struct timespec){.tv_nsec = waited < brief ? 10000 : 500000}, NULL);
+}
+
+// The end of all that was begun.
+static bool wait_for(firn_mpi *mpi, MPI_Request *requests, int count)
+{
+    int done = 0;
+    for (double begun = firn_seconds(); !done;) {
+        if (!check(mpi, MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE)))
+            return false;
+        if (!done)
+            rest(firn_seconds() - begun);
+    }
+    return true;
+}
+
 static bool exchange_numbers(void *user, const uint64_t *to, uint64_t *from)
 {
     firn_mpi *mpi = user;
     mpi->sent += sizeof *to * (uint64_t)(mpi->exchange.rank_count - 1);
+    MPI_Request request;
     return !mpi->broken &&
-           check(mpi, MPI_Alltoall(to, 1, MPI_UINT64_T, from, 1, MPI_UINT64_T, mpi->comm));
+           check(mpi,
+                 MPI_Ialltoall(to, 1, MPI_UINT64_T, from, 1, MPI_UINT64_T, mpi->comm, &request)) &&
+           wait_for(mpi, &request, 1);
 }
 
 static size_t pieces_of(const firn_parcel *parcels, int count)
@@ -91,15 +119,18 @@ static bool exchange_end(void *user)
     firn_mpi *mpi = user;
     if (mpi->broken || mpi->request_count > INT_MAX)
         return false;
-    return check(mpi, MPI_Waitall((int)mpi->request_count, mpi->requests, MPI_STATUSES_IGNORE));
+    return wait_for(mpi, mpi->requests, (int)mpi->request_count);
 }
 
 static bool exchange_largest(void *user, double *values, int count)
 {
     firn_mpi *mpi = user;
     mpi->sent += sizeof *values * (uint64_t)count;
+    MPI_Request request;
     return !mpi->broken &&
-           check(mpi, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, mpi->comm));
+           check(mpi, MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, mpi->comm,
+                                     &request)) &&
+           wait_for(mpi, &request, 1);
 }
 
 // From rank to rank, so that shares are added in their order whatever MPI would choose.
@@ -111,15 +142,19 @@ static bool exchange_fold(void *user, void *state, size_t size, firn_fold *add, 
         mpi->broken = true;
         return false;
     }
-    if (rank > 0 && !check(mpi, MPI_Recv(state, (int)size, MPI_BYTE, rank - 1, TAG_FOLD, mpi->comm,
-                                         MPI_STATUS_IGNORE)))
+    MPI_Request request;
+    if (rank > 0 && (!check(mpi, MPI_Irecv(state, (int)size, MPI_BYTE, rank - 1, TAG_FOLD,
+                                           mpi->comm, &request)) ||
+                     !wait_for(mpi, &request, 1)))
         return false;
     add(state, context);
-    if (rank < last &&
-        !check(mpi, MPI_Send(state, (int)size, MPI_BYTE, rank + 1, TAG_FOLD, mpi->comm)))
+    if (rank < last && (!check(mpi, MPI_Isend(state, (int)size, MPI_BYTE, rank + 1, TAG_FOLD,
+                                              mpi->comm, &request)) ||
+                        !wait_for(mpi, &request, 1)))
         return false;
     mpi->sent += size;
-    return check(mpi, MPI_Bcast(state, (int)size, MPI_BYTE, last, mpi->comm));
+    return check(mpi, MPI_Ibcast(state, (int)size, MPI_BYTE, last, mpi->comm, &request)) &&
+           wait_for(mpi, &request, 1);
 }
 
 static firn_result start(firn_mpi *mpi, firn_error *error)

@@ -17,11 +17,11 @@ Every failure is a FirnError that names node and parameter where there is one.
 
 from .alembic import Mesh, MeshWriter
 from .arrays import Attribute, Particles, Volume
-from .cache import Cache, CacheFile, CacheFrame, volume_metadata
+from .cache import Cache, CacheFile, CacheFrame, report, volume_metadata
 from .capi import VERSION, describe, library_path, load, program_path
 from .errors import FirnError
-from .graph import (CHECKPOINT, STOP, Graph, Node, Output, Problem, Progress, read_particles,
-                    read_volume)
+from .graph import (CHECKPOINT, STOP, Graph, Node, Output, Problem, Progress, Wedge,
+                    read_particles, read_volume)
 from .process import BakeProcess
 
 __version__ = VERSION
@@ -29,6 +29,6 @@ __version__ = VERSION
 __all__ = [
     "Attribute", "BakeProcess", "CHECKPOINT", "Cache", "CacheFile", "CacheFrame", "FirnError",
     "Graph", "Mesh", "MeshWriter", "Node", "Output", "Particles", "Problem", "Progress", "STOP",
-    "VERSION", "Volume", "describe", "library_path", "load", "program_path", "read_particles",
-    "read_volume", "volume_metadata",
+    "VERSION", "Volume", "Wedge", "describe", "library_path", "load", "program_path",
+    "read_particles", "read_volume", "report", "volume_metadata",
 ]

@@ -32,6 +32,11 @@ class CacheFrame:
         self.stats = capi.stats_of(row.stats, row.stat_count)
 
 
+def report(folder, path="report.html"):
+    """Writes an HTML page about a cache or the folder of a wedge, as `firn report`."""
+    call("firn_report_write", text(os.fspath(folder)), text(os.fspath(path)))
+
+
 def volume_metadata(path):
     """Metadata of a .vdb file, {name: value}: numbers and vectors as such, the rest as text."""
     library, settings = capi.load(), capi.VdbReaderDef()

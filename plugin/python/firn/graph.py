@@ -5,8 +5,8 @@ import json
 from . import capi
 from .arrays import Particles, Volume
 from .cache import Cache
-from .capi import (POINTER, byref, c_int, c_size_t, c_void_p, call, read_text, string, take_text,
-                   text)
+from .capi import (POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, call, read_text, string,
+                   take_text, text)
 from .errors import FirnError
 
 INTERPOLATIONS = ["constant", "linear", "smooth"]
@@ -365,14 +365,24 @@ class Graph:
         raised) or CHECKPOINT; on_log(level, node, message); on_frame(frame, skipped, stats). They
         are called in the thread of the bake. An exception in one of them stops the bake.
         """
+        settings = self._settings(first, last, step, resume, overwrite, only, from_cache)
+        with _Listener(self, on_progress, on_log, on_frame) as listener:
+            listener.run("firn_graph_bake", byref(settings))
+
+    def wedge(self, *vary):
+        """The variants of "node.param=a,b,c" or "node.param=from:to:count"; without any, of those
+        that the scene lists under "vary"."""
+        return Wedge(self, vary)
+
+    def _settings(self, first=None, last=None, step=1, resume=False, overwrite=False, only=None,
+                  from_cache=False):
         settings = self._frames(first, last, step)
         settings.resume = bool(resume)
         settings.overwrite = bool(overwrite)
         settings.from_cache = bool(from_cache)
         if only is not None:
             settings.only = text(only if isinstance(only, str) else " ".join(only))
-        with _Listener(self, on_progress, on_log, on_frame) as listener:
-            listener.run("firn_graph_bake", byref(settings))
+        return settings
 
     @property
     def cache(self):
@@ -396,6 +406,48 @@ class Graph:
 
 def _name(node):
     return node if isinstance(node, str) else node.name
+
+
+class Wedge:
+    """The same shot with many values of some parameters, a cache for each. len() counts the
+    variants; wedge[3] is the values of one, {"node.param": "value"}."""
+
+    def __init__(self, graph, vary=()):
+        self.graph, self.handle = graph, c_void_p()
+        words = [text(word) for word in vary]
+        call("firn_wedge_create", graph.handle, (c_char_p * len(words))(*words), len(words),
+             byref(self.handle))
+
+    def __del__(self):
+        if self.handle:
+            capi.load().firn_wedge_destroy(self.handle)
+
+    def __len__(self):
+        return capi.load().firn_wedge_count(self.handle)
+
+    def __getitem__(self, variant):
+        if not 0 <= variant < len(self):
+            raise IndexError(variant)
+        library = capi.load()
+        return {string(library.firn_wedge_axis(self.handle, axis)):
+                string(library.firn_wedge_value(self.handle, variant, axis))
+                for axis in range(library.firn_wedge_axis_count(self.handle))}
+
+    def apply(self, variant):
+        """Gives the graph the values of a variant, and its folder."""
+        call("firn_wedge_apply", self.handle, variant, self.graph.handle)
+
+    def bake(self, variant, on_progress=None, on_log=None, on_frame=None, **settings):
+        """Applies a variant and writes its cache, with the settings of Graph.bake; wedges.csv
+        beside the folders of the variants says how it is doing."""
+        settings = self.graph._settings(**settings)
+        with _Listener(self.graph, on_progress, on_log, on_frame) as listener:
+            listener.run_with("firn_wedge_bake", self.handle, variant, self.graph.handle,
+                              byref(settings))
+
+    def sheet(self):
+        """Draws the last frame of every variant into contact_sheet.png beside their folders."""
+        call("firn_wedge_sheet", self.handle, self.graph.handle)
 
 
 class _Listener:
@@ -440,8 +492,11 @@ class _Listener:
         capi.load().firn_graph_set_host(self.graph.handle, None)
 
     def run(self, name, *arguments):
+        self.run_with(name, self.graph.handle, *arguments)
+
+    def run_with(self, name, *arguments):
         try:
-            call(name, self.graph.handle, *arguments)
+            call(name, *arguments)
         except FirnError as error:
             if self.raised is not None:
                 raise self.raised
