@@ -330,6 +330,7 @@ def result_folder(node):
 def node_asset(node, tables):
     inputs = ["Geometry"] if shape_row(node) else []
     inputs += [p["name"].replace("_", " ").capitalize() for p in node["inputs"]]
+    inputs = inputs[:4]  # wires of a subnet; what is beyond is listed by path
     rows = [parm_of_row(row, kind=node["output"]) for row in node["params"]]
     if shape_row(node):
         follow_input(rows, shape_row(node))
