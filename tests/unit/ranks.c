@@ -229,9 +229,6 @@ static firn_result fill_storm(firn_sim *sim, firn_error *error)
     firn_force_def wind = firn_force_def_drag(firn_vec(8.0f, 0.0f, 1.0f), 1.0f);
     wind.gust = 2.0f;
     wind.gust_size = 0.1f;
-    if (firn_owners_shared(&sim->owners))
-        assert_int_equal(firn_sim_add_force(sim, &wind, NULL, NULL), FIRN_ERR_UNSUPPORTED);
-    wind.shelter = 0.0f; // what shields snow may be behind the border of a rank
     return firn_sim_add_force(sim, &wind, NULL, error);
 }
 

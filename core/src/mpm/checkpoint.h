@@ -1,5 +1,6 @@
 /// The bytes of a checkpoint: a header, the channels of the particles, the arrays of the state.
-/// checkpoint.c writes and reads them alone, ranks_state.c together with other ranks.
+/// checkpoint.c writes and reads them alone, ranks_state.c and ranks_load.c together
+/// with other ranks.
 #ifndef FIRN_CHECKPOINT_H
 #define FIRN_CHECKPOINT_H
 
@@ -53,6 +54,9 @@ uint64_t firn_checkpoint_seed(const firn_sim *sim, const firn_checkpoint_header 
 /// Goes on with at most a group of a large array.
 uint64_t firn_checkpoint_hash_group(const void *bytes, size_t size, uint64_t seed,
                                     int thread_count);
+
+/// Room for the largest of the arrays that ranks pack, with so many blocks.
+size_t firn_checkpoint_packed(const firn_sim *sim, size_t block_count);
 
 /// Looks through the bytes of a whole checkpoint; name is what messages call them. FIRN_OK: they
 /// are one of this simulation and can be used.

@@ -499,7 +499,7 @@ firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,
 firn_result firn_sim_add_force(firn_sim *sim, const firn_force_def *def, firn_force_id *id,
                                firn_error *error)
 {
-    FIRN_TRY(firn_air_check(sim, def, error));
+    sim->owners.needs_lee = sim->owners.needs_lee || def->kind == FIRN_FORCE_DRAG;
     return firn_forces_add(&sim->forces, def, id, error);
 }
 

@@ -273,8 +273,6 @@ firn_mass_point firn_grid_mass_point(const firn_sim *sim, firn_coord coord, int 
 float firn_grid_full_cell(const firn_sim *sim);
 /// Forces on nodes, and what shields snow from the air. Prepared once masses are on the grid.
 firn_result firn_air_reserve(firn_sim *sim, firn_error *error);
-/// Refuses air that this rank could not tell all about.
-firn_result firn_air_check(const firn_sim *sim, const firn_force_def *def, firn_error *error);
 void firn_air_free(firn_air *air, firn_budget *budget);
 void firn_air_prepare(firn_sim *sim);
 void firn_air_apply(const firn_sim *sim, size_t b, uint32_t rows);
