@@ -4,7 +4,7 @@
 /// other and fill the world. So the blocks of all ranks, one rank after the other, are the blocks
 /// of one rank in their order, and so are the particles, which live with the owner of their block.
 ///
-///     sort    cut       intervals of even weight                         owners.c
+///     sort    cut       intervals of even work                           owners.c
 ///             migrate   particles whose new block is another rank's      migrate.c
 ///             gather    ghosts: blocks of other ranks near own ones      ghosts.c
 ///             link      shared node blocks, pieces of tiles              halo.c
