@@ -80,6 +80,70 @@ static double resident_bytes(void)
     return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
+// A node writes when nobody has put it to rest (`cook` of a render node).
+static bool writes(firn_graph *graph, const char *node)
+{
+    const firn_node_info *type = firn_graph_node_type(graph, node);
+    double cook[3] = {1.0};
+    if (firn_params_find(type->params, "cook") != NULL)
+        firn_graph_get(graph, node, "cook", firn_graph_shot(graph)->first, cook, NULL);
+    return type->output == FIRN_KIND_NONE && cook[0] != 0.0;
+}
+
+static size_t index_of(const firn_graph *graph, const char *name)
+{
+    size_t index = 0;
+    while (strcmp(firn_graph_node(graph, index), name) != 0)
+        index++;
+    return index;
+}
+
+// Marks the inputs of a node; true when one of them was not marked before.
+static bool mark_inputs(const firn_graph *graph, const char *node, bool *cooked)
+{
+    const firn_node_info *type = firn_graph_node_type(graph, node);
+    bool any = false;
+    for (size_t i = 0; i < type->input_count; i++) {
+        const char *from;
+        for (size_t k = 0; (from = firn_graph_input(graph, node, type->inputs[i].name, k)) != NULL;
+             k++) {
+            bool *mark = &cooked[index_of(graph, from)];
+            any = any || !*mark;
+            *mark = true;
+        }
+    }
+    return any;
+}
+
+// What the nodes that write need of memory and of the disk; the others are not cooked.
+static firn_result add_stages(firn_graph *graph, firn_estimate *e, firn_error *error)
+{
+    size_t count = 0;
+    while (firn_graph_node(graph, count) != NULL)
+        count++;
+    bool *cooked = firn_alloc_zero((count + 1) * sizeof *cooked);
+    if (cooked == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot estimate");
+    for (size_t i = 0; i < count; i++)
+        cooked[i] = writes(graph, firn_graph_node(graph, i));
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < count; i++)
+            if (cooked[i] && mark_inputs(graph, firn_graph_node(graph, i), cooked))
+                more = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *node = firn_graph_node(graph, i);
+        if (cooked[i])
+            e->memory_bytes += firn_stage_bytes(graph, node, e->solvers, e->solver_count);
+        if (writes(graph, node))
+            e->disk_bytes +=
+                e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);
+    }
+    firn_free(cooked);
+    return FIRN_OK;
+}
+
 static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *error)
 {
     e->memory_bytes = e->base_bytes = resident_bytes();
@@ -98,14 +162,7 @@ static firn_result measure(firn_graph *graph, firn_estimate *e, firn_error *erro
         e->seconds_high += cost->seconds_high;
         check_scale(e, cost);
     }
-    for (size_t i = 0; firn_graph_node(graph, i) != NULL; i++) {
-        const char *node = firn_graph_node(graph, i);
-        if (strcmp(firn_graph_node_type(graph, node)->name, "rasterize") == 0)
-            e->memory_bytes += firn_raster_bytes(graph, node, e->solvers, e->solver_count);
-        if (firn_graph_node_type(graph, node)->output == FIRN_KIND_NONE)
-            e->disk_bytes +=
-                e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);
-    }
+    FIRN_TRY(add_stages(graph, e, error));
     e->disk_free = free_bytes(graph);
     e->machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     check_machine(e);

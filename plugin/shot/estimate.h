@@ -18,8 +18,9 @@ firn_result firn_solver_rehearse(firn_graph *graph, int frames, firn_solver_cost
 double firn_writer_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
                          size_t count);
 
-/// Bytes of memory that a rasterize node takes, with the copy that goes into a file.
-double firn_raster_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
-                         size_t count);
+/// Bytes of memory that a node behind the solver takes: a volume with the copy that goes into a
+/// file, fine particles, a picture and what is in it. 0 for others.
+double firn_stage_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
+                        size_t count);
 
 #endif

@@ -357,13 +357,51 @@ static const firn_solver_cost *cost_of(const char *solver, const firn_solver_cos
     return NULL;
 }
 
-double firn_raster_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
-                         size_t count)
+// Particles that come out of a node: those of the solver, or finer ones.
+static double count_particles(const firn_graph *graph, const char *node,
+                              const firn_solver_cost *solvers, size_t count)
 {
     const firn_solver_cost *cost = cost_of(find_upstream(graph, node, "solver"), solvers, count);
+    const char *fine = find_upstream(graph, node, "fine_particles");
+    double each = fine != NULL ? get_number(graph, fine, "children") : 1.0;
+    return cost != NULL ? cost->particles * each : 0.0;
+}
+
+#define GRAIN 48.0       // bytes of a fine particle
+#define GRAIN_DRAWN 72.0 // and what a picture makes of it
+#define PIXEL 155.0      // bytes of a picture while light is followed
+#define VOXEL_DRAWN 3.0  // of a volume that is drawn
+
+static double render_bytes(const firn_graph *graph, const char *node,
+                           const firn_solver_cost *solvers, size_t count)
+{
+    const char *grains = firn_graph_input(graph, node, "particles", 0);
+    const char *raster = find_upstream(graph, node, "rasterize");
+    const firn_solver_cost *cost = cost_of(find_upstream(graph, node, "solver"), solvers, count);
+    double bytes = PIXEL * get_number(graph, node, "width") * get_number(graph, node, "height");
+    if (grains != NULL)
+        bytes += GRAIN_DRAWN * count_particles(graph, grains, solvers, count);
+    if (raster != NULL && cost != NULL && get_number(graph, node, "volume") != 0.0)
+        bytes += VOXEL_DRAWN * count_voxels(graph, raster, cost->volume);
+    return bytes;
+}
+
+double firn_stage_bytes(firn_graph *graph, const char *node, const firn_solver_cost *solvers,
+                        size_t count)
+{
+    const char *type = firn_graph_node_type(graph, node)->name;
+    const firn_solver_cost *cost = cost_of(find_upstream(graph, node, "solver"), solvers, count);
+    char words[FIRN_TEXT_SIZE] = "";
+    if (strcmp(type, "render") == 0)
+        return render_bytes(graph, node, solvers, count);
     if (cost == NULL)
         return 0.0;
-    return 2.0 * 4.0 * voxel_width(graph, node) * count_voxels(graph, node, cost->volume);
+    if (strcmp(type, "rasterize") == 0)
+        return 2.0 * 4.0 * voxel_width(graph, node) * count_voxels(graph, node, cost->volume);
+    if (strcmp(type, "fine_particles") != 0)
+        return 0.0;
+    firn_graph_get_text(graph, node, "channels", 0.0, words, sizeof words, NULL);
+    return (GRAIN + channels_bytes(words)) * count_particles(graph, node, solvers, count);
 }
 
 // Bytes of a picture for each pixel: four channels of 8 bits, or six of 16 and 32, packed.
@@ -386,7 +424,7 @@ double firn_writer_bytes(firn_graph *graph, const char *node, const firn_solver_
     if (cost == NULL)
         return 0.0;
     if (raster == NULL)
-        return cost->particles * particle_bytes(graph, node);
+        return count_particles(graph, node, solvers, count) * particle_bytes(graph, node);
     return count_voxels(graph, raster, cost->volume) * voxel_width(graph, raster) *
            (get_number(graph, node, "half") != 0.0 ? 2.0 : 4.0);
 }

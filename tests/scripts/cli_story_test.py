@@ -88,9 +88,14 @@ class Story(Firn):
         shutil.rmtree(self.place / "checkpoints")
         os.symlink(outside, self.place / "checkpoints")
         self.firn("cook", self.scene, "--from-cache", "--quiet")
-        self.firn("resume", self.scene, "--quiet")
-        self.assertEqual([p.name for p in outside.iterdir()], ["solver.0011.chk"])
+        # A frame that has to be simulated again would leave its checkpoints there.
+        (self.place / "tiny_v1.0009.bgeo").unlink()
+        self.firn("resume", self.scene, "--quiet", code=10)
+        self.assertIn("checkpoints' is no folder of the cache; remove it", self.err)
+        self.assertEqual([(p.name, p.read_text()) for p in outside.iterdir()],
+                         [("solver.0011.chk", "precious")])
         os.unlink(self.place / "checkpoints")
+        self.firn("resume", self.scene, "--quiet")
         # In the end it is as if nothing had happened.
         found = files_of(self.place)
         self.firn("cook", self.scene, "--base", self.folder / "quiet", "--quiet")

@@ -282,6 +282,23 @@ class Baking(Case):
         count = graph.cook("solver", 1).particles.count
         self.assertLess(abs(estimate["particles"] - count), 0.05 * count)
         self.assertGreater(estimate["disk_bytes"], 4 * 12 * count)
+        # A picture counts when it is made, with the grains in it.
+        graph.add("fine_particles", "grains", children=50)
+        graph.add("render", "picture", width=640, height=360, cook=False)
+        graph.link("solver", "grains", "particles")
+        graph.link("grains", "picture", "particles")
+        graph.add("rasterize", "drawn", voxel_size=0.1)
+        graph.link("solver", "drawn", "particles")
+        graph.link("drawn", "picture", "volume")
+        idle = graph.estimate()
+        self.assertLess(abs(idle["memory_bytes"] - estimate["memory_bytes"]), 20e6)
+        self.assertAlmostEqual(idle["disk_bytes"], estimate["disk_bytes"])
+        graph.node("picture").set("cook", True)
+        shown = graph.estimate()
+        grains = 50 * shown["particles"]
+        self.assertGreater(shown["memory_bytes"] - idle["memory_bytes"], 100 * grains)
+        self.assertGreater(shown["disk_bytes"], idle["disk_bytes"])
+        graph.remove("picture")
         self.assertEqual(graph.check_inputs(), [])
         (self.folder / "bad.obj").write_text("v 0 0 z\n")
         graph.node("ball").set("region", "mesh")

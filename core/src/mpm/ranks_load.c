@@ -120,16 +120,16 @@ static void spread(loading *l, unsigned char *packed, firn_rank_range *scratch)
     size_t sorted = (size_t)l->header.state.sorted_count, count = (size_t)l->header.state.count;
     const firn_state_array *keys = firn_state_find(&own, "new_keys"),
                            *blocks = firn_state_find(&own, "blocks"),
-                           *sources = firn_state_find(&own, "sources");
+                           *touches = firn_state_find(&own, "touches");
     for (int i = 0; i < own.count; i++) {
         const firn_state_array *a = &own.array[i];
         size_t offset = all.array[i].offset, size = a->element;
-        if (a == keys) {
+        if (a == keys || a == touches) {
             send_to_all(l, offset, size, 0, a->count, a->live, scratch);
         } else if (a == blocks) {
             send_parts(l, offset, size, l->blocks, packed);
             unpack_blocks(l, a, (firn_saved_block *)(void *)packed);
-        } else if (a == sources) {
+        } else if (a->pack != NULL) {
             send_to_all(l, offset, size, 0, a->count, packed, scratch);
             for (size_t k = 0; k < a->count; k++)
                 a->unpack(sim, k, packed + k * size);
@@ -150,9 +150,7 @@ static firn_result reserve(loading *l, unsigned char **packed, firn_error *error
     l->scalars.sorted_count = l->particles[rank].end - l->particles[rank].begin;
     l->scalars.count =
         l->scalars.sorted_count + l->header.state.count - l->header.state.sorted_count;
-    size_t blocks = (size_t)l->scalars.block_count * sizeof(firn_saved_block),
-           sources = (size_t)sim->emission.source_count * sizeof(firn_saved_source);
-    *packed = firn_alloc((blocks > sources ? blocks : sources) + 1);
+    *packed = firn_alloc(firn_checkpoint_packed(sim, (size_t)l->scalars.block_count) + 1);
     if (*packed == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot load a checkpoint");
     return firn_state_reserve(sim, &l->scalars, error);

@@ -272,7 +272,8 @@ static void pack_blocks(const firn_sim *sim, size_t before, firn_saved_block *sa
                                       blocks[b].end + (uint32_t)before, blocks[b].rest};
 }
 
-static void pack_sources(const firn_sim *sim, const firn_state_array *array, unsigned char *to)
+// Sources, bodies and their contacts are the same on all ranks.
+static void pack_all(const firn_sim *sim, const firn_state_array *array, unsigned char *to)
 {
     for (size_t i = 0; i < array->count; i++)
         array->pack(sim, i, to + i * array->element);
@@ -285,13 +286,15 @@ static void put_arrays(saving *s, size_t before)
     firn_state_list list = firn_state_arrays(sim, &scalars);
     const firn_state_array *keys = firn_state_find(&list, "new_keys"),
                            *blocks = firn_state_find(&list, "blocks"),
-                           *sources = firn_state_find(&list, "sources");
+                           *touches = firn_state_find(&list, "touches");
     for (const firn_state_array *a = list.array; a < list.array + list.count; a++) {
         if (a == blocks) {
             pack_blocks(sim, before, (firn_saved_block *)(void *)s->packed);
             put_array(s, a, s->packed, a->count, NULL, 0);
-        } else if (a == sources) {
-            pack_sources(sim, a, s->packed);
+        } else if (a == touches) {
+            put_array(s, a, NULL, 0, a->live, a->count);
+        } else if (a->pack != NULL) {
+            pack_all(sim, a, s->packed);
             put_array(s, a, NULL, 0, s->packed, a->count);
         } else {
             put_values(s, a, a == keys ? 0 : sim->order.sorted_count);
@@ -299,13 +302,22 @@ static void put_arrays(saving *s, size_t before)
     }
 }
 
+size_t firn_checkpoint_packed(const firn_sim *sim, size_t block_count)
+{
+    const size_t sizes[] = {block_count * sizeof(firn_saved_block),
+                            (size_t)sim->emission.source_count * sizeof(firn_saved_source),
+                            (size_t)sim->bodies.slot_count * sizeof(firn_body_motion)};
+    size_t most = 0;
+    for (size_t i = 0; i < FIRN_COUNT(sizes); i++)
+        most = sizes[i] > most ? sizes[i] : most;
+    return most;
+}
+
 // What the first rank needs to begin with, and room for what each rank packs.
 static firn_result open_saving(saving *s, const char *path, size_t room, firn_error *error)
 {
     const firn_sim *sim = s->sim;
-    size_t blocks = sim->grid.block_count * sizeof(firn_saved_block),
-           sources = (size_t)sim->emission.source_count * sizeof(firn_saved_source);
-    s->packed = firn_alloc((blocks > sources ? blocks : sources) + 1);
+    s->packed = firn_alloc(firn_checkpoint_packed(sim, sim->grid.block_count) + 1);
     if (s->packed == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot gather a checkpoint");
     if (!leads(sim))
