@@ -66,9 +66,11 @@ MAY_ALSO_INCLUDE = {
     "core/include/firn/sim_ranks.h": {"sim"},
     "core/include/firn/firn.h": {"*"},
     "core/include/firn/solid_set.h": {"collider"},
+    "core/include/firn/body.h": {"collider"},
+    "core/include/firn/sim_bodies.h": {"body", "sim"},
     "plugin/include/firn/ranks.h": {"exchange"},
-    "plugin/include/firn/data.h": {"channel", "collider", "field", "force", "material", "points",
-                                   "source"},
+    "plugin/include/firn/data.h": {"body", "channel", "collider", "field", "force", "material",
+                                   "points", "source"},
 }
 MAY_INCLUDE_PRIVATE = {
     "plugin/src": {"nodes/nodes.h"},
@@ -82,12 +84,14 @@ ROOMS = {
     "space": {"base"},
     "particles": {"base"},
     "contact": {"base", "space"},
+    "bodies": {"base", "space", "contact"},
     "forces": {"base", "space"},
     "seeding": {"base", "space", "particles"},
     "models": {"base", "particles"},
     "field": {"base", "space", "particles"},
     "detail": {"base", "space"},
-    "mpm": {"base", "space", "particles", "contact", "forces", "seeding", "models", "field"},
+    "mpm": {"base", "space", "particles", "contact", "bodies", "forces", "seeding", "models",
+            "field"},
 }
 C_LIBRARY = set(
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg "

@@ -35,11 +35,84 @@ class Mesh:
             j = (i + 1) % sides
             self.faces.append([first + i, first + j, first + sides + j, first + sides + i])
 
+    def ball(self, x, y, z, radius, shape=lambda x, y, z: 1.0, rings=12, around=24):
+        first = len(self.points)
+        for i in range(1, rings):
+            a = math.pi * i / rings
+            for k in range(around):
+                b = 2 * math.pi * k / around
+                n = (math.sin(a) * math.cos(b), math.cos(a), math.sin(a) * math.sin(b))
+                r = radius * shape(*n)
+                self.points.append((x + r * n[0], y + r * n[1], z + r * n[2]))
+        top, bottom = len(self.points), len(self.points) + 1
+        self.points += [(x, y + radius * shape(0, 1, 0), z), (x, y - radius * shape(0, -1, 0), z)]
+        for k in range(around):
+            j = (k + 1) % around
+            self.faces.append([top, first + j, first + k])
+            for i in range(rings - 2):
+                a, b = first + i * around, first + (i + 1) * around
+                self.faces.append([a + k, a + j, b + j, b + k])
+            last = first + (rings - 2) * around
+            self.faces.append([last + k, last + j, bottom])
+
     def write(self, name):
         lines = ["# Written by make_meshes.py."]
         lines += ["v %.6g %.6g %.6g" % point for point in self.points]
         lines += ["f " + " ".join(str(i + 1) for i in face) for face in self.faces]
         (FOLDER / name).write_text("\n".join(lines) + "\n")
+
+
+HILL = [(-3.4, 1.9), (-2.6, 1.9), (0.4, 0.45), (1.0, 0.22), (1.6, 0.12), (3.6, 0.1)]
+
+
+def hill():
+    """A slope of 26 degrees with a run-out, and the layer of snow on it."""
+    top = list(reversed(HILL))
+    ground = Mesh()
+    ground.prism([(-3.4, -0.4), (3.6, -0.4)] + top, 1.0, -1.0)
+    ground.write("hill.obj")
+    layer = Mesh()
+    layer.prism([(x, y - 0.02) for x, y in HILL] + [(x, y + 0.16) for x, y in top], 0.85, -0.85)
+    layer.write("hill_layer.obj")
+
+
+def sled():
+    """Two runners that turn up in front, a deck of three boards; and who sits on it."""
+    mesh = Mesh()
+    runner = [(-0.42, 0.0), (0.3, 0.0), (0.42, 0.04), (0.5, 0.14), (0.45, 0.16), (0.38, 0.08),
+              (0.28, 0.05), (-0.42, 0.05)]
+    for z in (-0.16, 0.16):
+        mesh.prism(runner, z + 0.03, z - 0.03)
+        for x in (-0.3, 0.15):
+            mesh.box(x - 0.03, x + 0.03, 0.04, 0.17, z - 0.025, z + 0.025)
+    mesh.box(-0.44, 0.34, 0.16, 0.21, -0.21, 0.21)
+    mesh.write("sled.obj")
+    rider = Mesh()
+    rider.box(-0.28, 0.0, 0.215, 0.36, -0.14, 0.14)
+    rider.box(-0.3, -0.1, 0.34, 0.68, -0.12, 0.12)
+    rider.box(-0.03, 0.27, 0.24, 0.33, -0.14, -0.04)
+    rider.box(-0.03, 0.27, 0.24, 0.33, 0.04, 0.14)
+    rider.ball(-0.2, 0.79, 0.0, 0.11)
+    rider.write("rider.obj")
+
+
+def boulder():
+    mesh = Mesh()
+    mesh.ball(0.0, 0.0, 0.0, 0.32, lambda x, y, z: 1.0 + 0.08 * math.sin(5 * x + 1) *
+              math.cos(4 * y) + 0.07 * math.sin(6 * z + 2 * y) + 0.05 * math.cos(7 * x - 3 * z))
+    mesh.write("boulder.obj")
+
+
+def tire():
+    """A wheel with twelve bars across its tread; its axle lies along z."""
+    mesh = Mesh()
+    outline = []
+    for i in range(12):
+        for share, radius in ((0.0, 0.27), (0.55, 0.27), (0.6, 0.32), (0.95, 0.32)):
+            angle = 2 * math.pi * (i + share) / 12
+            outline.append((radius * math.cos(angle), radius * math.sin(angle)))
+    mesh.prism(outline, 0.11, -0.11)
+    mesh.write("tire.obj")
 
 
 def wedge():
@@ -140,3 +213,7 @@ castle()
 cylinders()
 ice_axe()
 roof()
+hill()
+sled()
+boulder()
+tire()

@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "render_source.h"
 
+#include "firn/shot.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -275,13 +277,20 @@ static firn_result cook_solids(firn_render_source *source, firn_graph *graph, fi
 {
     for (size_t i = 0; graph != NULL && firn_graph_node(graph, i) != NULL; i++) {
         const char *node = firn_graph_node(graph, i);
-        if (firn_graph_node_type(graph, node)->output != FIRN_KIND_COLLIDER ||
-            source->scene.solid_count == FIRN_SOLID_MAX)
+        if (firn_graph_node_type(graph, node)->output != FIRN_KIND_COLLIDER)
             continue;
         const firn_data *data = NULL;
         FIRN_TRY(firn_graph_cook(graph, node, source->frame, &data, error));
-        source->colors[source->scene.solid_count] = data->collider->color;
-        source->solids[source->scene.solid_count++] = firn_collider_at_end(data->collider);
+        const firn_collider_data *solid = data->collider;
+        firn_manifest_view cache = {.frame_count = 0};
+        if (source->manifest != NULL)
+            cache = firn_manifest_look(source->manifest);
+        for (; solid != NULL && source->scene.solid_count < FIRN_SOLID_MAX;
+             solid = firn_solid_next(solid)) {
+            source->colors[source->scene.solid_count] = solid->color;
+            source->solids[source->scene.solid_count++] =
+                firn_solid_noted(&cache, source->frame, node, solid);
+        }
     }
     return FIRN_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "firn/collider.h"
 #include "firn/graph.h"
+#include "firn/shot.h"
 #include "firn/vdb.h"
 
 #include <math.h>
@@ -176,7 +177,8 @@ static firn_result gather_poses(firn_usd_sources *sources, const firn_manifest_v
         const firn_data *data = NULL;
         FIRN_TRY(
             firn_graph_cook(sources->graph, solid->name, manifest->frames[i].frame, &data, error));
-        firn_collider_def def = firn_collider_at_end(data->collider);
+        firn_collider_def def =
+            firn_solid_noted(manifest, manifest->frames[i].frame, solid->name, data->collider);
         poses[i] = def.pose;
         moves = moves || !same_pose(&poses[i], &poses[0]);
     }
@@ -204,7 +206,7 @@ static firn_result gather_solids(const firn_manifest_view *manifest, firn_usd_so
         const char *name = firn_graph_node(sources->graph, i);
         const firn_data *data = NULL;
         // A collider whose files are gone is no reason to fail: the cache is whole.
-        if (strcmp(firn_graph_node_type(sources->graph, name)->name, "collider") != 0 ||
+        if (firn_graph_node_type(sources->graph, name)->output != FIRN_KIND_COLLIDER ||
             firn_graph_cook(sources->graph, name, manifest->frames[0].frame, &data, NULL) !=
                 FIRN_OK)
             continue;

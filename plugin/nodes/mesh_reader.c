@@ -448,3 +448,9 @@ firn_result firn_mesh_reader_shape(firn_mesh_reader *reader, int frame,
     firn_free(velocity);
     return name_file(reader, frame, result, error);
 }
+
+firn_result firn_mesh_reader_mesh(firn_mesh_reader *reader, int frame, const firn_mesh **mesh,
+                                  firn_error *error)
+{
+    return name_file(reader, frame, mesh_of(reader, frame, frame, mesh, error), error);
+}

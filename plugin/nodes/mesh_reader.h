@@ -56,6 +56,10 @@ firn_result firn_mesh_reader_shape(firn_mesh_reader *reader, int frame,
                                    const firn_vdb_mesh_def *def, firn_vdb_shape **shape,
                                    firn_error *error);
 
+/// The mesh of a frame, the reader's until it reads another.
+firn_result firn_mesh_reader_mesh(firn_mesh_reader *reader, int frame, const firn_mesh **mesh,
+                                  firn_error *error);
+
 /// The highest-numbered kind of thing that the last shape gave reason to say, and its sentence.
 typedef enum firn_mesh_note {
     FIRN_NOTE_NONE,

@@ -146,6 +146,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     FIRN_TRY(result);
     own->stats[0] = (firn_stat){"leaves", (double)own->view.leaf_count};
     own->stats[1] = (firn_stat){"seconds", firn_seconds() - begun};
+    own->data.bodies = from->bodies;
+    own->data.body_count = from->body_count;
     cook->output->volume = &own->data;
     cook->output->stats = own->stats;
     cook->output->stat_count = FIRN_COUNT(own->stats);

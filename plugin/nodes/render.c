@@ -91,6 +91,23 @@ static firn_result frame_shot(const firn_cook *cook, firn_render_def *def, firn_
     return result == FIRN_ERR_NOT_FOUND ? FIRN_OK : result;
 }
 
+// Bodies are where the simulation has them, if the volume was made of it.
+static firn_collider_def where_it_is(const firn_volume_data *volume,
+                                     const firn_collider_data *solid)
+{
+    firn_collider_def def = firn_collider_at_end(solid);
+    for (size_t i = 0; i < volume->body_count; i++) {
+        const firn_body_state *s = &volume->bodies[i].state;
+        if (volume->bodies[i].collider != solid)
+            continue;
+        def.pose.translation =
+            firn_vec((float)s->translation[0], (float)s->translation[1], (float)s->translation[2]);
+        def.pose.rotation = (firn_quat){(float)s->rotation[0], (float)s->rotation[1],
+                                        (float)s->rotation[2], (float)s->rotation[3]};
+    }
+    return def;
+}
+
 static firn_result show(firn_cook *cook, const firn_grains *grains, firn_error *error)
 {
     const settings *s = cook->settings;
@@ -103,11 +120,15 @@ static firn_result show(firn_cook *cook, const firn_grains *grains, firn_error *
                                .fps = (float)cook->fps,
                                .frame = cook->frame,
                                .grains = grains};
-    size_t count = firn_cook_input_count(cook, "colliders");
-    for (size_t i = 0; i < count && i < SOLID_MAX; i++) {
-        const firn_collider_data *collider = firn_cook_input(cook, "colliders", i)->collider;
-        colors[i] = collider->color;
-        solids[scene.solid_count++] = firn_collider_at_end(collider);
+    size_t count = 0;
+    for (size_t i = 0; i < firn_cook_input_count(cook, "colliders"); i++) {
+        const firn_collider_data *solid = firn_cook_input(cook, "colliders", i)->collider;
+        for (; solid != NULL; solid = solid->body != NULL ? solid->body->next : NULL, count++) {
+            if (count >= SOLID_MAX)
+                continue;
+            colors[count] = solid->color;
+            solids[scene.solid_count++] = where_it_is(volume, solid);
+        }
     }
     if (count > SOLID_MAX)
         firn_cook_log(cook, FIRN_LEVEL_WARNING, "only the first %d of %zu colliders are shown",

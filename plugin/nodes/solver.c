@@ -1,10 +1,10 @@
 #include "nodes.h"
 
 #include "channel_columns.h"
-#include "contact_stats.h"
 #include "force_links.h"
 #include "point_file.h"
 #include "solver_ranks.h"
+#include "solver_solids.h"
 
 #include "firn/sim.h"
 
@@ -31,22 +31,18 @@ enum { STAT_COUNT = 18 };
 
 typedef struct state {
     firn_sim *sim;
-    int frame; // that the simulation has reached
-    firn_collider_id *colliders;
-    size_t collider_count;
+    int frame;                 // that the simulation has reached
+    firn_solver_solids solids; // and all numbers, the first STAT_COUNT of the simulation
     firn_force_id *forces;
     firn_source_id *sources;
     firn_material_id *materials; // of each source; 0: it has none
     firn_material_id common;     // of sources that have none
-    firn_pose_key *keys;
 
     int channel_count;       // of the simulation
     firn_attribute *columns; // of those that are published
     void **copies;           // of what the simulation keeps in another form
     size_t capacity;         // particles that fit in each copy
     firn_particle_data data;
-    firn_stat *stats;      // STAT_COUNT of the simulation, those of ranks, then of each collider
-    size_t base;           // stats before those of the colliders
     size_t particle_count; // of all ranks
     firn_rank_account account;
 
@@ -115,12 +111,10 @@ static void release(void *memory)
     state *own = memory;
     firn_sim_destroy(own->sim);
     firn_point_file_close(&own->file);
-    firn_free(own->colliders);
     firn_free(own->forces);
-    firn_contact_stats_destroy(own->stats);
+    firn_solver_solids_free(&own->solids);
     firn_free(own->sources);
     firn_free(own->materials);
-    firn_free(own->keys);
     for (int i = 0; i < own->channel_count && own->copies != NULL; i++)
         firn_free(own->copies[i]);
     firn_free(own->copies);
@@ -197,49 +191,10 @@ static firn_result add_air(const firn_cook *cook, firn_error *error)
     return FIRN_OK;
 }
 
-static firn_result add_colliders(const firn_cook *cook, firn_error *error)
-{
-    state *own = cook->state;
-    own->collider_count = firn_cook_input_count(cook, "colliders");
-    own->colliders = firn_alloc_zero((own->collider_count + 1) * sizeof *own->colliders);
-    if (own->colliders == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the colliders");
-    for (size_t i = 0; i < own->collider_count; i++) {
-        const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
-        FIRN_TRY(firn_sim_add_collider(own->sim, &data->def, &own->colliders[i], error));
-    }
-    own->base = STAT_COUNT + (firn_cook_exchange(cook) != NULL ? FIRN_RANK_STAT_COUNT : 0);
-    return firn_contact_stats_create(cook, "colliders", own->base, &own->stats, error);
-}
-
 // Simulated time is zero at the first frame.
 static double time_of(const firn_cook *cook, double frame)
 {
     return (frame - cook->start_frame) / cook->fps;
-}
-
-static firn_result move_collider(const firn_cook *cook, size_t index, firn_error *error)
-{
-    state *own = cook->state;
-    const firn_collider_data *data = firn_cook_input(cook, "colliders", index)->collider;
-    if (data->deforms) {
-        firn_surface_key from = data->surface[0], to = data->surface[1];
-        from.time = time_of(cook, from.time);
-        to.time = time_of(cook, to.time);
-        return firn_sim_deform_collider(own->sim, own->colliders[index], &from, &to, error);
-    }
-    if (data->key_count == 0)
-        return FIRN_OK;
-    firn_free(own->keys);
-    own->keys = firn_alloc((size_t)data->key_count * sizeof *own->keys);
-    if (own->keys == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot move a collider");
-    for (int k = 0; k < data->key_count; k++) {
-        own->keys[k] = data->keys[k];
-        own->keys[k].time = time_of(cook, data->keys[k].time);
-    }
-    return firn_sim_move_collider(own->sim, own->colliders[index], own->keys, data->key_count,
-                                  error);
 }
 
 // Values with keys are those in the middle of the interval that ends with the frame.
@@ -265,10 +220,7 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
                 firn_sim_change_material(own->sim, own->materials[i], source->material, error));
         FIRN_TRY(firn_sim_change_source(own->sim, own->sources[i], &source->def, error));
     }
-    for (size_t i = 0; i < own->collider_count; i++) {
-        const firn_collider_data *data = firn_cook_input(cook, "colliders", i)->collider;
-        FIRN_TRY(firn_sim_change_collider(own->sim, own->colliders[i], &data->def, error));
-    }
+    FIRN_TRY(firn_solver_solids_change(&own->solids, cook, own->sim, error));
     return firn_force_links_change(cook, own->sim, own->forces, error);
 }
 
@@ -276,7 +228,8 @@ static firn_result surround(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
     FIRN_TRY(add_air(cook, error));
-    FIRN_TRY(add_colliders(cook, error));
+    size_t room = STAT_COUNT + (firn_cook_exchange(cook) != NULL ? FIRN_RANK_STAT_COUNT : 0);
+    FIRN_TRY(firn_solver_solids_add(&own->solids, cook, own->sim, room, error));
     return firn_force_links_add(cook, own->sim, &own->forces, error);
 }
 
@@ -328,7 +281,7 @@ static void collect_stats(state *own)
         {"bytes", (double)now.bytes},
         {"seconds", firn_seconds() - own->begun},
     };
-    memcpy(own->stats, stats, sizeof stats);
+    memcpy(own->solids.stats, stats, sizeof stats);
 }
 
 static bool on_substep(const firn_step_stats *stats, void *user)
@@ -341,7 +294,7 @@ static bool on_substep(const firn_step_stats *stats, void *user)
     own->iterations += stats->iterations;
     own->rejected += stats->rejected;
     collect_stats(own);
-    return firn_cook_progress(own->cook, stats->progress, own->stats, STAT_COUNT);
+    return firn_cook_progress(own->cook, stats->progress, own->solids.stats, STAT_COUNT);
 }
 
 static firn_result prepare(firn_cook *cook, firn_error *error)
@@ -350,9 +303,7 @@ static firn_result prepare(firn_cook *cook, firn_error *error)
     if (cook->keep)
         FIRN_TRY(firn_sim_mark(own->sim, error));
     FIRN_TRY(apply_keys(cook, error));
-    for (size_t i = 0; i < own->collider_count; i++)
-        FIRN_TRY(move_collider(cook, i, error));
-    return FIRN_OK;
+    return firn_solver_solids_move(&own->solids, cook, own->sim, error);
 }
 
 static firn_result advance(firn_cook *cook, firn_error *error)
@@ -469,16 +420,16 @@ static firn_result publish(firn_cook *cook, firn_error *error)
     const bool shared = firn_cook_exchange(cook) != NULL;
     FIRN_TRY(shared ? gather(cook, error) : view(cook, error));
     if (shared)
-        FIRN_TRY(
-            firn_solver_account(cook, own->sim, &own->account, own->stats + STAT_COUNT, error));
+        FIRN_TRY(firn_solver_account(cook, own->sim, &own->account, own->solids.stats + STAT_COUNT,
+                                     error));
     own->data.cell_size = s->def.cell_size;
     collect_stats(own);
-    for (size_t i = 0; i < own->collider_count; i++)
-        FIRN_TRY(
-            firn_contact_stats_fill(own->sim, own->colliders[i], i, own->stats + own->base, error));
+    FIRN_TRY(firn_solver_solids_publish(&own->solids, cook, own->sim, error));
+    own->data.bodies = own->solids.poses;
+    own->data.body_count = own->solids.pose_count;
     cook->output->particles = &own->data;
-    cook->output->stats = own->stats;
-    cook->output->stat_count = own->base + FIRN_CONTACT_STAT_COUNT * own->collider_count;
+    cook->output->stats = own->solids.stats;
+    cook->output->stat_count = own->solids.stat_count;
     return FIRN_OK;
 }
 
@@ -513,6 +464,8 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
     static const char *const needed[] = {"P", "v", "mass", "Jp", "id", "pscale", "F"};
     const settings *s = cook->settings;
     state *own = cook->state;
+    if (firn_solver_has_bodies(cook))
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED, "'%.700s' has no bodies", path);
     FIRN_TRY(firn_point_file_read(&own->file, path, "", cook->frame / cook->fps, error));
     const size_t count = s->deformation ? FIRN_COUNT(needed) : FIRN_COUNT(needed) - 1;
     for (size_t i = 0; i < count; i++)
@@ -526,9 +479,10 @@ static firn_result replay(firn_cook *cook, const char *path, firn_error *error)
 
 static const firn_node_input inputs[] = {
     {"sources", FIRN_KIND_SOURCE, true, true, "Where snow comes from"},
-    {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets"},
+    {"colliders", FIRN_KIND_COLLIDER, true, false, "What it meets, bodies among them"},
     {"material", FIRN_KIND_MATERIAL, false, false, "Snow of the sources that have no material"},
     {"forces", FIRN_KIND_FORCE, true, false, "What acts on it from afar: wind"},
+    {"joints", FIRN_KIND_JOINT, true, false, "What holds bodies together"},
 };
 
 const firn_node_type firn_node_solver = {

@@ -3,7 +3,7 @@
 
 #include "surface_points.h"
 
-#include "firn/cache.h"
+#include "firn/shot.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,11 +123,19 @@ static firn_result add_collider(firn_view *p, const char *node, firn_error *erro
 {
     const firn_data *data = NULL;
     FIRN_TRY(firn_graph_cook(p->shot, node, p->frame, &data, error));
-    const firn_collider_data *collider = data->collider;
-    firn_collider_def def = firn_collider_at_end(collider);
-    if (def.shape == FIRN_SHAPE_LEVEL_SET)
-        return add_surface(p, def.level_set, &def.pose, error);
-    p->solids[p->scene.solid_count++] = def;
+    const firn_collider_data *solid = data->collider;
+    firn_manifest_view cache = {.frame_count = 0};
+    if (p->manifest != NULL)
+        cache = firn_manifest_look(p->manifest);
+    for (; solid != NULL; solid = firn_solid_next(solid)) {
+        firn_collider_def def = firn_solid_noted(&cache, p->frame, node, solid);
+        if (p->scene.cloud_count == THING_MAX || p->scene.solid_count == THING_MAX)
+            return FIRN_OK;
+        if (def.shape == FIRN_SHAPE_LEVEL_SET)
+            FIRN_TRY(add_surface(p, def.level_set, &def.pose, error));
+        else
+            p->solids[p->scene.solid_count++] = def;
+    }
     return FIRN_OK;
 }
 
@@ -135,8 +143,7 @@ static firn_result load_colliders(firn_view *p, firn_error *error)
 {
     for (size_t i = 0; firn_graph_node(p->shot, i) != NULL; i++) {
         const char *node = firn_graph_node(p->shot, i);
-        bool room = p->scene.cloud_count < THING_MAX && p->scene.solid_count < THING_MAX;
-        if (firn_graph_node_type(p->shot, node)->output == FIRN_KIND_COLLIDER && room)
+        if (firn_graph_node_type(p->shot, node)->output == FIRN_KIND_COLLIDER)
             FIRN_TRY(add_collider(p, node, error));
     }
     return FIRN_OK;

@@ -11,13 +11,14 @@ static const firn_node_type *const built_in[] = {
     &firn_node_write_volume, &firn_node_read_particles, &firn_node_read_volume,
     &firn_node_render,       &firn_node_fine_particles, &firn_node_write_surface,
     &firn_node_wind,         &firn_node_snow_cover,     &firn_node_write_height,
-    &firn_node_snowfall,
+    &firn_node_snowfall,     &firn_node_body,           &firn_node_joint,
+    &firn_node_write_bodies,
 };
 
 const char *firn_kind_name(firn_kind kind)
 {
     static const char *const names[FIRN_KIND_COUNT] = {
-        "nothing", "material", "source", "collider", "particles", "volume", "force",
+        "nothing", "material", "source", "collider", "particles", "volume", "force", "joint",
     };
     return kind >= 0 && kind < FIRN_KIND_COUNT ? names[kind] : "unknown";
 }

@@ -19,7 +19,7 @@ static void flow_is_linear_between_voxels_and_zero_beyond(void **state)
             fixture_point(f.grid.map, f.origins[i / FIRN_LEAF_VOXELS], (int)(i % FIRN_LEAF_VOXELS));
         f.values[i] = firn_vec(p.y + 9.0f, 2.0f * p.z, -p.x);
     }
-    firn_flow flow;
+    firn_flow_grid flow;
     assert_int_equal(firn_flow_build(&budget, &flow, &f.grid, NULL), FIRN_OK);
     uint32_t random = 8u;
     for (int i = 0; i < 2000; i++) {
@@ -41,7 +41,7 @@ static void bad_velocity_grids_are_refused(void **state)
 {
     (void)state;
     fixture_flow f = fixture_flow_make(firn_vec(1.0f, 0.0f, 0.0f), fixture_map(0.1f), 1);
-    firn_flow flow;
+    firn_flow_grid flow;
     firn_velocity_grid bad = f.grid;
     bad.values = NULL;
     assert_int_equal(firn_flow_build(&budget, &flow, &bad, NULL), FIRN_ERR_ARGUMENT);
@@ -59,7 +59,7 @@ static void velocity_goes_on_beyond_the_leaves(void **state)
     (void)state;
     const firn_vec3 known = {1.0f, -2.0f, 3.0f};
     fixture_flow f = fixture_flow_make(known, fixture_map(0.1f), 1);
-    firn_flow flow;
+    firn_flow_grid flow;
     assert_int_equal(firn_flow_build(&budget, &flow, &f.grid, NULL), FIRN_OK);
     assert_int_equal(firn_flow_continue(&budget, &flow, 2.0f, NULL), FIRN_OK);
     uint32_t random = 3u;
@@ -82,7 +82,7 @@ static void unknown_voxels_of_a_leaf_take_the_mean_of_the_known(void **state)
     fixture_flow f = fixture_flow_make(firn_vec(0.0f, 0.0f, 0.0f), fixture_map(1.0f), 1);
     for (int i = 0; i < 40; i++)
         f.values[7 * FIRN_LEAF_VOXELS + i] = known; // of the leaf at (0, 0, 0)
-    firn_flow flow;
+    firn_flow_grid flow;
     assert_int_equal(firn_flow_build(&budget, &flow, &f.grid, NULL), FIRN_OK);
     assert_float_equal(firn_flow_sample(&flow, firn_vec(6.0f, 6.0f, 6.0f)).y, 5.0f, 1e-5f);
     // A leaf without any velocity is at rest.

@@ -1,6 +1,8 @@
 /// One simulation on several ranks has the bits of one: particles, blocks, statistics and forces.
 #include "rank_cast.h"
 
+#include "firn/sim_bodies.h"
+
 // Kernel and transfer of the default on all numbers of ranks, the others on five.
 static void crash_with(int integrator, double seconds)
 {
@@ -65,6 +67,34 @@ static void ranks_go_on_from_their_checkpoints(void **state)
                             .calls = 3,
                             .seconds = 0.004};
     expect_bits_of_one_on(&crash, 5);
+}
+
+// A crash with a heavy ball and a light plank that touch snow of several ranks, and each other.
+static firn_result fill_bodies(firn_sim *sim, firn_error *error)
+{
+    FIRN_TRY(fill_crash(sim, error));
+    firn_body_def body = firn_body_def_default();
+    body.shape = firn_collider_def_sphere(firn_vec(0.0f, 0.05f, 0.0f), 0.05f);
+    body.density = 2000.0f;
+    body.velocity = firn_vec(1.0f, -1.0f, 0.0f);
+    FIRN_TRY(firn_sim_add_body(sim, &body, NULL, error));
+    body.shape = firn_collider_def_box(firn_vec(0.0f, 0.11f, 0.0f), firn_vec(0.12f, 0.01f, 0.04f));
+    body.density = 300.0f;
+    return firn_sim_add_body(sim, &body, NULL, error);
+}
+
+static void bodies_have_the_bits_of_one_rank(void **state)
+{
+    (void)state;
+    for (int integrator = 0; integrator < 2; integrator++) {
+        const shot_def crash = {.name = "crash with bodies",
+                                .def = scene_combination(4 * integrator),
+                                .fill = fill_bodies,
+                                .change = reload,
+                                .calls = 3,
+                                .seconds = 0.004};
+        expect_bits_of_one_on(&crash, 5);
+    }
 }
 
 // Intervals that stay: some ranks own nothing, and one owns places where snow comes later.
@@ -199,9 +229,6 @@ static firn_result fill_storm(firn_sim *sim, firn_error *error)
     firn_force_def wind = firn_force_def_drag(firn_vec(8.0f, 0.0f, 1.0f), 1.0f);
     wind.gust = 2.0f;
     wind.gust_size = 0.1f;
-    if (firn_owners_shared(&sim->owners))
-        assert_int_equal(firn_sim_add_force(sim, &wind, NULL, NULL), FIRN_ERR_UNSUPPORTED);
-    wind.shelter = 0.0f; // what shields snow may be behind the border of a rank
     return firn_sim_add_force(sim, &wind, NULL, error);
 }
 
@@ -242,6 +269,7 @@ int main(void)
         cmocka_unit_test(implicit_steps_have_the_bits_of_one_rank),
         cmocka_unit_test(chosen_integrator_is_that_of_one_rank),
         cmocka_unit_test(ranks_go_on_from_their_checkpoints),
+        cmocka_unit_test(bodies_have_the_bits_of_one_rank),
         cmocka_unit_test(rank_may_own_nothing),
         cmocka_unit_test(sleeping_snow_has_the_bits_of_one_rank),
         cmocka_unit_test(emitted_and_lost_snow_has_the_bits_of_one_rank),

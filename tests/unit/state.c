@@ -3,6 +3,8 @@
 #define _POSIX_C_SOURCE 200809L // posix_memalign
 #include "falling_box.h"
 
+#include "firn/sim_bodies.h"
+
 // A stream above a floor, with snow that sleeps and new particles that wait for their block.
 static firn_sim *make_scene(firn_sim_def def)
 {
@@ -13,6 +15,14 @@ static firn_sim *make_scene(firn_sim_def def)
     stream.velocity = firn_vec(0.0f, -2.0f, 0.0f);
     stream.end = 10.0;
     scene_add(sim, &stream);
+    // Two bodies that fall together, far away, and so touch each other.
+    firn_body_def body = firn_body_def_default();
+    for (int i = 0; i < 2; i++) {
+        firn_error error;
+        body.shape = firn_collider_def_box(firn_vec(3.0f, 3.0f + 0.2f * (float)i, 0.0f),
+                                           firn_vec(0.1f, 0.1f, 0.1f));
+        scene_expect_ok(firn_sim_add_body(sim, &body, NULL, &error), &error);
+    }
     return sim;
 }
 
@@ -90,7 +100,7 @@ static void every_scalar_is_saved_and_brought_back(void **state)
 // The first and the last element of an array, as the list knows it.
 static void perturb(firn_sim *sim, const firn_state_array *array, bool last)
 {
-    unsigned char saved[64];
+    unsigned char saved[128];
     size_t i = last ? array->count - 1 : 0;
     assert_true(array->element <= sizeof saved);
     if (array->live != NULL) {
@@ -113,7 +123,7 @@ static void every_array_counts_in_the_hash_and_comes_back(void **state)
         image whole = image_of(sim);
         firn_state_scalars scalars = firn_state_scalars_of(sim);
         firn_state_list list = firn_state_arrays(sim, &scalars);
-        assert_int_equal(list.count, sim->particles.channel_count + 4);
+        assert_int_equal(list.count, sim->particles.channel_count + 6);
         for (int i = 0; i < list.count; i++)
             for (int last = 0; last < 2; last++) {
                 assert_true(list.array[i].count > 0);

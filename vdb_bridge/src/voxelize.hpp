@@ -58,10 +58,11 @@ class triangle_voxels
     void mark();
 
   private:
-    enum { EDGE = 16, LEAVES = 3 }; // cells along an axis, and leaves that those may lie in
+    enum { EDGE = 16 }; // cells along an axis, at most
     using row = uint32_t;
 
     struct leaf_pair {
+        Coord origin;
         FloatTree::LeafNodeType *distance;
         Int32Tree::LeafNodeType *nearest;
     };
@@ -78,8 +79,10 @@ class triangle_voxels
     void find_cut();
     bool widen(const row from[EDGE][EDGE], row to[EDGE][EDGE]) const;
     void take(int x, int y, row cells);
+    leaf_pair &leaf_at(const Coord &voxel);
 
     voxels_of_thread &to_;
+    leaf_pair leaves_[8] = {}; // the last ones, by the parity of their place
     Vec3d corner_[3];
     Int32 number_ = 0;
     int first_[3], count_[3];             // cells
@@ -140,7 +143,8 @@ inline void triangle_voxels::find_cut()
     for (int x = 0; x < count_[0]; x++)
         for (int y = 0; y < count_[1]; y++) {
             cut_[x][y] = found_[x][y] = all_[x][y] = 0;
-            for (int z = 0; z < count_[2]; z++)
+            bool far = gap_[0][x] + gap_[1][y] > 0.76f;
+            for (int z = 0; z < count_[2] && !far; z++)
                 if (bound(x, y, z) <= 0.75f && distance(x, y, z) <= 0.75f)
                     cut_[x][y] |= row{1} << z;
         }
@@ -164,27 +168,36 @@ inline bool triangle_voxels::widen(const row from[EDGE][EDGE], row to[EDGE][EDGE
     return news != 0;
 }
 
+inline triangle_voxels::leaf_pair &triangle_voxels::leaf_at(const Coord &voxel)
+{
+    leaf_pair &leaf =
+        leaves_[(voxel[0] >> 3 & 1) << 2 | (voxel[1] >> 3 & 1) << 1 | (voxel[2] >> 3 & 1)];
+    Coord origin = voxel & ~7;
+    if (leaf.distance == nullptr || leaf.origin != origin)
+        leaf = {origin, to_.distAcc.touchLeaf(voxel), to_.indexAcc.touchLeaf(voxel)};
+    return leaf;
+}
+
 /// Takes the triangle for the cells of a row that it is nearer to than others.
 inline void triangle_voxels::take(int x, int y, row cells)
 {
-    leaf_pair leaf = {};
-    for (int z = 0; cells >> z != 0; z++) {
-        if ((cells >> z & 1) == 0)
-            continue;
+    leaf_pair *leaf = nullptr;
+    for (; cells != 0; cells &= cells - 1) {
+        int z = __builtin_ctz(cells);
         Coord voxel(first_[0] + x, first_[1] + y, first_[2] + z);
-        if (leaf.distance == nullptr || (voxel[2] & 7) == 0)
-            leaf = {to_.distAcc.touchLeaf(voxel), to_.indexAcc.touchLeaf(voxel)};
+        if (leaf == nullptr || leaf->origin != (voxel & ~7))
+            leaf = &leaf_at(voxel);
         Index offset = FloatTree::LeafNodeType::coordToOffset(voxel);
-        float known = leaf.distance->getValue(offset);
+        float known = leaf->distance->getValue(offset);
         if (bound(x, y, z) > known)
             continue;
         float d = distance(x, y, z);
         if (d < known) {
-            leaf.distance->setValueOn(offset, d);
-            leaf.nearest->setValueOn(offset, number_);
+            leaf->distance->setValueOn(offset, d);
+            leaf->nearest->setValueOn(offset, number_);
         } else if (d == known) {
             // The same triangle for any order of work.
-            leaf.nearest->setValueOnly(offset, std::min(number_, leaf.nearest->getValue(offset)));
+            leaf->nearest->setValueOnly(offset, std::min(number_, leaf->nearest->getValue(offset)));
         }
     }
 }

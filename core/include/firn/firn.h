@@ -3,6 +3,7 @@
 #define FIRN_FIRN_H
 
 #include "firn/base.h"
+#include "firn/body.h"
 #include "firn/channel.h"
 #include "firn/collider.h"
 #include "firn/exchange.h"
@@ -14,6 +15,7 @@
 #include "firn/material.h"
 #include "firn/params.h"
 #include "firn/sim.h"
+#include "firn/sim_bodies.h"
 #include "firn/sim_ranks.h"
 #include "firn/solid_set.h"
 #include "firn/source.h"

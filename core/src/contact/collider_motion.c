@@ -38,7 +38,8 @@ void firn_pose_turn(const firn_pose *from, const firn_pose *to, double turn[3])
         turn[i] = factor * q[i];
 }
 
-static void turned(const double rotation[4], const double turn[3], double share, double result[4])
+void firn_pose_turned(const double rotation[4], const double turn[3], double share,
+                      double result[4])
 {
     double angle = sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]);
     double half = 0.5 * share * angle;
@@ -70,7 +71,7 @@ firn_pose firn_pose_at(const firn_motion_key *keys, int count, double time)
     pose.scale = a->scale + share * (b->scale - a->scale);
     double turn[3];
     firn_pose_turn(a, b, turn);
-    turned(a->rotation, turn, share, pose.rotation);
+    firn_pose_turned(a->rotation, turn, share, pose.rotation);
     return pose;
 }
 
@@ -158,6 +159,23 @@ firn_distance firn_collider_distance(const firn_collider *collider, firn_vec3 wo
     if (collider->deforming)
         return firn_deforming_distance(collider, collider->gamma[1], world);
     return firn_rigid_distance(collider, firn_frame_to_local(&collider->end, world), 1.0f);
+}
+
+firn_distance firn_collider_distance_before(const firn_collider *collider, firn_vec3 world)
+{
+    if (collider->deforming)
+        return firn_deforming_distance(collider, collider->gamma[0], world);
+    firn_distance d =
+        firn_rigid_distance(collider, firn_frame_to_local(&collider->start, world), 0.0f);
+    // It came turned as at the end.
+    firn_vec3 own = firn_mul(firn_mat_transpose(collider->end.rotation), d.gradient);
+    return (firn_distance){d.value, firn_mul(collider->start.rotation, own)};
+}
+
+firn_transform firn_collider_map(const firn_collider *collider)
+{
+    return collider->def.shape == FIRN_SHAPE_LEVEL_SET ? collider->surface[0].sdf.set.map
+                                                       : firn_transform_identity();
 }
 
 // A turning plane has no fastest point; its points this far from the pivot are counted (m). It

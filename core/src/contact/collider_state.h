@@ -36,7 +36,7 @@ typedef struct firn_motion_key {
 /// A level set and how its surface moves.
 typedef struct firn_surface {
     firn_sdf sdf;
-    firn_flow flow;
+    firn_flow_grid flow;
 } firn_surface;
 
 struct firn_collider {
@@ -50,6 +50,15 @@ struct firn_collider {
     bool deforming;
     double surface_time[2]; // s
     float max_speed;        // m/s, of the surfaces that deform
+
+    // One that is the surface of a body.
+    int body1;        // number of the body + 1; 0: of none
+    bool driven;      // its pose is that of a body, not of its keys
+    firn_pose driver; // where it is at the start of the substep
+    float speed;      // m/s, of its fastest point
+    float travel;     // m, of its fastest point in the substep
+    float drift;      // m, by which the pivot goes on beyond what velocity says
+    float twirl;      // rad, likewise
 
     // The prepared substep.
     bool active;
@@ -88,6 +97,13 @@ void firn_pose_turn(const firn_pose *from, const firn_pose *to, double turn[3]);
 float firn_collider_reach(const firn_collider *collider);
 /// How far (m) the farthest of these points goes from one pose to another.
 double firn_collider_gap(const firn_collider *collider, const firn_pose *from, const firn_pose *to);
+/// The rotation after a share of a turn (rad).
+void firn_pose_turned(const double rotation[4], const double turn[3], double share,
+                      double result[4]);
+/// The map from its own frame to the space of its pose: that of its level set.
+firn_transform firn_collider_map(const firn_collider *collider);
+/// Distance (m) with offset at the start of the substep, and its gradient there, in world space.
+firn_distance firn_collider_distance_before(const firn_collider *collider, firn_vec3 world);
 /// The frame of things that map places in the space of pose.
 firn_frame firn_pose_frame(const firn_pose *pose, const firn_transform *map);
 
@@ -103,6 +119,26 @@ static inline firn_vec3 firn_frame_to_local(const firn_frame *frame, firn_vec3 w
 /// Distance (m) to a surface that deforms, with its offset, at share gamma between its keys,
 /// method.md section 6.
 firn_distance firn_deforming_distance(const firn_collider *collider, float gamma, firn_vec3 world);
+
+/// A point as a collider finds it at the end of the substep.
+typedef struct firn_contact_site {
+    float distance;   // m
+    float grip;       // m/s, see method.md (15a)
+    firn_vec3 normal; // of unit length, unless it is flat
+    bool flat;        // no way out can be seen
+} firn_contact_site;
+/// False when they do not touch.
+bool firn_collider_site(const firn_collider *collider, const firn_mass_point *point,
+                        firn_contact_site *site);
+
+/// What a point of mass m gives a collider that it moves against with velocity u, by the contact as
+/// it is now: m ((isotropic I + along normal^T) u + constant), method.md (60).
+typedef struct firn_contact_law {
+    float isotropic;
+    firn_vec3 along, normal, constant;
+} firn_contact_law;
+firn_contact_law firn_collider_law(const firn_collider_def *def, const firn_contact_site *site,
+                                   firn_vec3 relative);
 
 /// Velocity (m/s) of the collider at a point of world space at the end of the substep.
 firn_vec3 firn_collider_velocity(const firn_collider *collider, firn_vec3 world);

@@ -21,7 +21,9 @@ float firn_colliders_max_speed(const firn_colliders *colliders, double from, dou
         double last = fmin(to, collider->def.active_to);
         if (!collider->alive || first > last)
             continue;
-        if (!collider->deforming)
+        if (collider->driven)
+            fastest = fmax(fastest, (double)collider->speed);
+        else if (!collider->deforming)
             fastest = fmax(fastest, rigid_speed(collider, first, last));
         else if (collider->surface_time[0] < last && collider->surface_time[1] > first)
             fastest = fmax(fastest, (double)collider->max_speed);
@@ -34,9 +36,7 @@ static void prepare_rigid(firn_collider *collider, double time, double dt)
     const firn_motion_key *keys = collider->keys.data;
     firn_pose start = firn_pose_at(keys, collider->key_count, time);
     firn_pose end = firn_pose_at(keys, collider->key_count, time + dt);
-    firn_transform map = collider->def.shape == FIRN_SHAPE_LEVEL_SET
-                             ? collider->surface[0].sdf.set.map
-                             : firn_transform_identity();
+    firn_transform map = firn_collider_map(collider);
     collider->start = firn_pose_frame(&start, &map);
     collider->end = firn_pose_frame(&end, &map);
     // Mean rates of the substep: within a segment they are the exact ones, and a key inside the
@@ -53,6 +53,16 @@ static void prepare_rigid(firn_collider *collider, double time, double dt)
     collider->growth = (float)(rate * (end.scale - start.scale) / end.scale);
     collider->still = firn_dot(collider->velocity, collider->velocity) == 0.0f &&
                       firn_dot(collider->spin, collider->spin) == 0.0f && collider->growth == 0.0f;
+}
+
+// It stands where its body is; whoever moves that says how.
+static void prepare_driven(firn_collider *collider)
+{
+    firn_transform map = firn_collider_map(collider);
+    collider->start = collider->end = firn_pose_frame(&collider->driver, &map);
+    collider->velocity = collider->spin = firn_vec(0.0f, 0.0f, 0.0f);
+    collider->growth = collider->travel = collider->drift = collider->twirl = 0.0f;
+    collider->still = true;
 }
 
 static double clamp01(double x) { return fmin(fmax(x, 0.0), 1.0); }
@@ -81,7 +91,9 @@ void firn_colliders_prepare(firn_colliders *colliders, double time, float dt)
             continue;
         collider->dt = dt;
         colliders->sticks |= def->adhesion > 0.0f;
-        if (collider->deforming)
+        if (collider->driven)
+            prepare_driven(collider);
+        else if (collider->deforming)
             prepare_deforming(collider, time, (double)dt);
         else
             prepare_rigid(collider, time, (double)dt);
@@ -98,8 +110,8 @@ static float rounding(firn_vec3 center, float radius)
 // region: a frame that turns or grows moves the far away more.
 static float rigid_slack(const firn_collider *collider, firn_vec3 center, float radius)
 {
-    float travel = collider->dt * firn_length(collider->velocity);
-    float turn = collider->dt * firn_length(collider->spin);
+    float travel = collider->dt * firn_length(collider->velocity) + collider->drift;
+    float turn = collider->dt * firn_length(collider->spin) + collider->twirl;
     float shrink = collider->end.scale / firn_smaller(collider->start.scale, collider->end.scale);
     float growth = collider->dt * fabsf(collider->growth) * shrink;
     float arm = firn_length(firn_sub(center, collider->pivot)) + travel + radius +
@@ -111,6 +123,8 @@ static float rigid_slack(const firn_collider *collider, firn_vec3 center, float 
 static float rigid_travel(const firn_collider *collider)
 {
     const firn_collider_def *def = &collider->def;
+    if (collider->driven)
+        return collider->travel;
     float turn = collider->dt * firn_length(collider->spin);
     float growth = collider->dt * fabsf(collider->growth);
     if (def->shape == FIRN_SHAPE_PLANE && turn > 0.0f)

@@ -126,25 +126,65 @@ static float grip_of(const firn_collider *collider, const firn_mass_point *point
     return point->dt * collider->def.adhesion * h * h * covered / point->mass;
 }
 
+firn_contact_law firn_collider_law(const firn_collider_def *def, const firn_contact_site *site,
+                                   firn_vec3 relative)
+{
+    firn_contact_law law = {.isotropic = 1.0f, .normal = site->normal};
+    if (site->flat || def->contact == FIRN_CONTACT_STICKY)
+        return law;
+    float vn = firn_dot(relative, site->normal);
+    bool closing = vn < 0.0f;
+    if ((vn >= site->grip && def->contact == FIRN_CONTACT_SEPARATE) ||
+        (site->distance > 0.0f && closing))
+        return (firn_contact_law){.normal = site->normal};
+    firn_vec3 tangential = firn_add_scaled(relative, -vn, site->normal);
+    float speed = firn_length(tangential);
+    float rub = def->friction * firn_larger(site->grip - vn, 0.0f);
+    float bounce = vn < -RESTITUTION_SPEED ? def->restitution : 0.0f;
+    if (rub > 0.0f && speed <= rub) {
+        law.along = firn_scale(bounce, site->normal);
+        return law;
+    }
+    // A = (n (1 + e) - mu t) n^T and what grip adds.
+    law.isotropic = 0.0f;
+    firn_vec3 t = firn_normalize(tangential);
+    float mu = vn < site->grip ? def->friction : 0.0f;
+    law.along = firn_add_scaled(firn_scale(1.0f + bounce, site->normal), -mu, t);
+    law.constant = firn_scale(mu * site->grip, t);
+    return law;
+}
+
+bool firn_collider_site(const firn_collider *collider, const firn_mass_point *point,
+                        firn_contact_site *site)
+{
+    firn_distance d = firn_collider_distance(collider, point->position);
+    site->distance = d.value;
+    site->grip = grip_of(collider, point, d.value);
+    if (!(d.value <= 0.0f) && !(site->grip > 0.0f))
+        return false;
+    float steep = firn_length(d.gradient);
+    site->flat = steep < FLAT_GRADIENT;
+    site->normal = site->flat ? d.gradient : firn_scale(1.0f / steep, d.gradient);
+    return true;
+}
+
 // Lets a node collide a collider; false when it is left alone.
 static bool touch(node *n, const firn_collider *collider, const firn_mass_point *point)
 {
-    firn_vec3 position = point->position;
-    firn_distance d = firn_collider_distance(collider, position);
-    float grip = grip_of(collider, point, d.value);
-    if (!(d.value <= 0.0f) && !(grip > 0.0f))
+    firn_contact_site site;
+    if (!firn_collider_site(collider, point, &site))
         return false;
     n->contact.outside = false;
-    firn_vec3 surface_velocity = firn_collider_velocity(collider, position);
-    float steep = firn_length(d.gradient);
-    if (steep < FLAT_GRADIENT) {
+    firn_vec3 surface_velocity = firn_collider_velocity(collider, point->position);
+    if (site.flat) {
         n->contact.velocity = surface_velocity;
         n->contact.state = FIRN_NODE_STUCK;
         return true;
     }
-    firn_vec3 normal = firn_scale(1.0f / steep, d.gradient), before = n->contact.velocity;
+    firn_vec3 normal = site.normal, before = n->contact.velocity;
+    float grip = site.grip;
     // What is still outside may come closer.
-    if (d.value > 0.0f && firn_dot(firn_sub(before, surface_velocity), normal) < 0.0f)
+    if (site.distance > 0.0f && firn_dot(firn_sub(before, surface_velocity), normal) < 0.0f)
         return false;
     const surface at = {&collider->def, surface_velocity, normal, grip};
     response hit = respond(&at, before);

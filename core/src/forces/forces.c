@@ -11,7 +11,7 @@ typedef struct firn_force {
     bool changed; // since snow was last told
     uint32_t generation;
     firn_force_def def;        // without its grid
-    firn_flow flow;            // the grid
+    firn_flow_grid flow;       // the grid
     firn_vec3 lower, upper;    // m, box around what the grid holds; empty without a grid
     firn_vec3 old_low, old_up; // m, the same before it changed
 } firn_force;

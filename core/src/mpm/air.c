@@ -21,15 +21,6 @@ firn_result firn_air_reserve(firn_sim *sim, firn_error *error)
     return firn_array_claim(&sim->budget, &sim->air.open, count, sizeof(uint8_t), error);
 }
 
-firn_result firn_air_check(const firn_sim *sim, const firn_force_def *def, firn_error *error)
-{
-    if (!firn_owners_shared(&sim->owners) || def->kind != FIRN_FORCE_DRAG || !(def->shelter > 0.0f))
-        return FIRN_OK;
-    return firn_fail(error, FIRN_ERR_UNSUPPORTED,
-                     "force.shelter: a rank does not know the snow behind its border that shields "
-                     "its own; set it to 0, or simulate on one rank");
-}
-
 void firn_air_free(firn_air *air, firn_budget *budget)
 {
     firn_array_free(budget, &air->lee);
@@ -52,15 +43,19 @@ static void collect(const firn_sim *sim, size_t b, float cube[CUBE])
     for (int n = 0; n < FIRN_NEIGHBORS; n++) {
         firn_coord place = firn_block_neighbor(coord, n);
         int32_t near = firn_block_map_find(&sim->grid.map, firn_block_key(place));
-        if (near < 0)
+        const float *theirs = near < 0 && firn_owners_shared(&sim->owners)
+                                  ? firn_lee_find(&sim->owners, firn_block_key(place))
+                                  : NULL;
+        if (near < 0 && theirs == NULL)
             continue;
         const int base[3] = {4 * (n / 9 - 1) + LEE, 4 * (n / 3 % 3 - 1) + LEE,
                              4 * (n % 3 - 1) + LEE};
-        uint32_t rows = firn_grid_rows(&sim->grid, (size_t)near);
+        uint32_t rows = near >= 0 ? firn_grid_rows(&sim->grid, (size_t)near) : 0;
         for (int node = 0; node < FIRN_BLOCK_NODES; node++) {
             int x = base[0] + (node >> 4), y = base[1] + (node >> 2 & 3), z = base[2] + (node & 3);
             if (x >= 0 && x < EDGE && y >= 0 && y < EDGE && z >= 0 && z < EDGE)
-                cube[(x * EDGE + y) * EDGE + z] = mass_at(sim, (size_t)near, node, rows);
+                cube[(x * EDGE + y) * EDGE + z] =
+                    near >= 0 ? mass_at(sim, (size_t)near, node, rows) : theirs[node];
         }
     }
 }
@@ -85,11 +80,21 @@ static void find_lee(const firn_sim *sim, size_t b, float *lee)
         lee[n] = cube[((n >> 4) * EDGE + (n >> 2 & 3)) * EDGE + (n & 3)];
 }
 
+static void put_masses(const void *user, size_t b, float mass[])
+{
+    const firn_sim *sim = user;
+    uint32_t rows = firn_grid_rows(&sim->grid, b);
+    for (int node = 0; node < FIRN_BLOCK_NODES; node++)
+        mass[node] = mass_at(sim, b, node, rows);
+}
+
 void firn_air_prepare(firn_sim *sim)
 {
     sim->air.acting = sim->forces.acting_count > 0 && firn_forces_drag(&sim->forces);
     if (!sim->air.acting)
         return;
+    if (firn_owners_shared(&sim->owners))
+        firn_lee_exchange(&sim->owners, put_masses, sim);
     size_t count = sim->grid.node_block_count;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECKPOINT_VERSION = 4 };
+enum { CHECKPOINT_VERSION = 5 };
 
 static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 
@@ -56,6 +56,7 @@ firn_checkpoint_header firn_checkpoint_begin(const firn_sim *sim, const firn_sta
     h.origin = fold(sim->origin);
     h.material_count = sim->materials.count;
     h.source_count = sim->emission.source_count;
+    h.body_count = sim->bodies.slot_count;
     h.state = *state;
     h.total_size =
         sizeof h + firn_channel_list_size(h.channel_count) + firn_state_arrays(sim, &h.state).bytes;
@@ -201,7 +202,8 @@ static bool sizes_are_sound(const firn_sim *sim, const firn_checkpoint_header *h
 {
     const firn_state_scalars *s = &h->state;
     return s->count <= FIRN_PARTICLE_LIMIT && s->sorted_count <= s->count &&
-           s->block_count <= s->sorted_count && h->total_size == size &&
+           s->block_count <= s->sorted_count && s->touch_count <= FIRN_PARTICLE_LIMIT &&
+           h->total_size == size &&
            h->total_size == sizeof *h + firn_channel_list_size(h->channel_count) +
                                 firn_state_arrays(sim, s).bytes;
 }
@@ -235,6 +237,11 @@ static firn_result check_header(const firn_sim *sim, const firn_checkpoint_heade
                          "has %d and %d; add them before loading",
                          name, h->material_count, h->source_count, sim->materials.count,
                          sim->emission.source_count);
+    if (h->body_count != sim->bodies.slot_count)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "%s belongs to a simulation with %d bodies, this one has %d; add them "
+                         "before loading",
+                         name, h->body_count, sim->bodies.slot_count);
     if (h->models != models_hash(sim))
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s was saved with materials of other models; resume the scene that "
@@ -332,6 +339,50 @@ static firn_result check_sources(const firn_sim *sim, const unsigned char *bytes
     return FIRN_OK;
 }
 
+static bool is_finite(const double *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!(fabs(values[i]) <= 1e9))
+            return false;
+    return true;
+}
+
+// They are looked up by body.
+static bool touches_are_sound(const unsigned char *bytes, const firn_state_scalars *s)
+{
+    int32_t last = 0;
+    for (uint64_t i = 0; i < s->touch_count; i++) {
+        firn_body_touch touch;
+        memcpy(&touch, bytes + i * sizeof touch, sizeof touch);
+        if (touch.body < last || !is_finite(touch.place, 3) || !(touch.force[0] < 1e30))
+            return false;
+        last = touch.body;
+    }
+    return true;
+}
+
+static firn_result check_bodies(const firn_sim *sim, const unsigned char *bytes, const char *name,
+                                firn_error *error)
+{
+    for (int i = 0; i < sim->bodies.slot_count; i++) {
+        const firn_body_motion *now = &firn_body_slot(&sim->bodies, i)->now;
+        firn_body_motion saved;
+        memcpy(&saved, bytes + (size_t)i * sizeof saved, sizeof saved);
+        if (saved.alive != now->alive || saved.generation != now->generation)
+            return firn_fail(error, FIRN_ERR_ARGUMENT,
+                             "%s was saved with other bodies (number %d is another one); add them "
+                             "as they were then",
+                             name, i + 1);
+        const double *q = saved.rotation;
+        double length2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+        if (!is_finite(saved.center, 3) || !is_finite(saved.velocity, 3) ||
+            !is_finite(saved.spin, 3) || !(fabs(length2 - 1.0) < 1e-6) || !(saved.rest >= 0.0))
+            return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: body %d makes no sense", name,
+                             i + 1);
+    }
+    return FIRN_OK;
+}
+
 static firn_result check_body(const firn_sim *sim, const firn_checkpoint_header *h,
                               const source_bytes *from, firn_error *error)
 {
@@ -346,6 +397,10 @@ static firn_result check_body(const firn_sim *sim, const firn_checkpoint_header 
         !isfinite(h->state.time) || h->state.time < 0.0)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: blocks, materials or time make no sense", from->name);
+    FIRN_TRY(check_bodies(sim, body + firn_state_find(&list, "bodies")->offset, from->name, error));
+    if (!touches_are_sound(body + firn_state_find(&list, "touches")->offset, &h->state))
+        return firn_fail(error, FIRN_ERR_FORMAT, "%s is damaged: contacts make no sense",
+                         from->name);
     return check_sources(sim, body + firn_state_find(&list, "sources")->offset, from->name, error);
 }
 

@@ -1,5 +1,6 @@
 /// The bytes of a checkpoint: a header, the channels of the particles, the arrays of the state.
-/// checkpoint.c writes and reads them alone, ranks_state.c together with other ranks.
+/// checkpoint.c writes and reads them alone, ranks_state.c and ranks_load.c together
+/// with other ranks.
 #ifndef FIRN_CHECKPOINT_H
 #define FIRN_CHECKPOINT_H
 
@@ -25,7 +26,8 @@ typedef struct firn_checkpoint_header {
     float cell_size;
     int32_t kernel, transfer, integrator;
     int32_t material_count, source_count;
-    uint32_t channel_count;   // of the particles; firn_saved_channel of each follow the header
+    uint32_t channel_count; // of the particles; firn_saved_channel of each follow the header
+    int32_t body_count, unused;
     uint32_t origin;          // of what made it, folded; 0: nobody said
     firn_state_scalars state; // what is restored
 } firn_checkpoint_header;
@@ -52,6 +54,9 @@ uint64_t firn_checkpoint_seed(const firn_sim *sim, const firn_checkpoint_header 
 /// Goes on with at most a group of a large array.
 uint64_t firn_checkpoint_hash_group(const void *bytes, size_t size, uint64_t seed,
                                     int thread_count);
+
+/// Room for the largest of the arrays that ranks pack, with so many blocks.
+size_t firn_checkpoint_packed(const firn_sim *sim, size_t block_count);
 
 /// Looks through the bytes of a whole checkpoint; name is what messages call them. FIRN_OK: they
 /// are one of this simulation and can be used.

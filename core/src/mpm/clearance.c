@@ -24,16 +24,22 @@ firn_result firn_clearance_reserve(firn_sim *sim, firn_error *error)
 
 void firn_clearance_forget(firn_sim *sim) { sim->clearance.known = false; }
 
+static firn_result find_nodes(firn_sim *sim, firn_error *error)
+{
+    FIRN_TRY(firn_contact_find_nodes(sim, error));
+    return firn_coupling_reserve(sim, error);
+}
+
 firn_result firn_clearance_prepare(firn_sim *sim, float dt, firn_error *error)
 {
-    firn_colliders_prepare(&sim->colliders, sim->time, dt);
+    FIRN_TRY(firn_coupling_predict(sim, dt, error));
     bool moving;
     uint64_t acting = firn_colliders_acting(&sim->colliders, &moving);
     sim->clearance.surface_travel = firn_colliders_travel(&sim->colliders);
     sim->clearance.surface_total += sim->clearance.surface_travel;
     size_t blocks = sim->grid.block_count, nodes = sim->grid.node_block_count;
     if ((sim->clearance.known && acting == sim->clearance.colliders) || nodes == 0)
-        return firn_contact_find_nodes(sim, error);
+        return find_nodes(sim, error);
     sim->clearance.surface_total = sim->clearance.surface_travel;
     if (blocks > 0)
         memset(sim->clearance.block.data, 0, blocks * sizeof(float));
@@ -42,5 +48,5 @@ firn_result firn_clearance_prepare(firn_sim *sim, float dt, firn_error *error)
     memset(sim->clearance.open_nodes.data, 0, nodes * sizeof(uint64_t));
     sim->clearance.colliders = acting;
     sim->clearance.known = true;
-    return firn_contact_find_nodes(sim, error);
+    return find_nodes(sim, error);
 }

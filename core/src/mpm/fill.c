@@ -22,13 +22,13 @@ typedef struct sample {
     size_t count, step, next, seen;
 } sample;
 
-// Counts a seed, and lets it go. Where there are too many samples, half of them go too.
-static bool look(void *user, firn_vec3 position)
+// Counts a seed. Where there are too many samples, half of them go.
+static void look(void *user, firn_vec3 position)
 {
     sample *s = user;
     float u[3];
     if (s->seen++ != s->next)
-        return false;
+        return;
     if (s->count == SAMPLES) {
         for (size_t i = 0; 2 * i < SAMPLES; i++)
             s->keys[i] = s->keys[2 * i];
@@ -37,6 +37,11 @@ static bool look(void *user, firn_vec3 position)
     }
     s->keys[s->count++] = firn_sim_key(s->sim, position, u);
     s->next += s->step;
+}
+
+static bool is_none(void *user, firn_vec3 position)
+{
+    (void)user, (void)position;
     return false;
 }
 
@@ -65,7 +70,8 @@ static firn_result look_through(firn_sim *sim, const firn_source *source,
 {
     firn_seeds *seeds = &sim->emission.seeds;
     firn_source once = *source; // its marks move
-    seeds->wants = look;
+    seeds->wants = is_none;
+    seeds->look = look;
     seeds->user = s;
     firn_result result = firn_source_emit(&once, seeding, sim->time, seeds, error);
     firn_seeds_clear(seeds);
@@ -77,8 +83,9 @@ firn_result firn_fill_choose(firn_sim *sim, const firn_source *source, const fir
 {
     firn_owners *owners = &sim->owners;
     firn_seeds *seeds = &sim->emission.seeds;
+    // Whoever chooses the integrator looks at all that waits, in its order (integrator.c).
     if (!firn_owners_shared(owners) || owners->fixed || source->started ||
-        sim->time < source->def.start)
+        sim->time < source->def.start || sim->def.integrator == FIRN_INTEGRATOR_AUTO)
         return FIRN_OK;
     size_t cuts = (size_t)owners->exchange.rank_count - 1;
     sample s = {.sim = sim, .step = 1};

@@ -105,12 +105,27 @@ static uint64_t held_nodes(const firn_sim *sim, size_t b)
 }
 
 // The mass (kg) of a cell full of the lightest snow: where that covers a surface, it all sticks.
-static float full_cell(const firn_sim *sim)
+float firn_grid_full_cell(const firn_sim *sim)
 {
+    if (!sim->colliders.sticks)
+        return 0.0f;
     float lightest = sim->materials.density[0], h = sim->grid.cell_size;
     for (int i = 1; i < sim->materials.count; i++)
         lightest = sim->materials.density[i] < lightest ? sim->materials.density[i] : lightest;
     return lightest * h * h * h;
+}
+
+firn_mass_point firn_grid_mass_point(const firn_sim *sim, firn_coord coord, int n, const float *v,
+                                     float full)
+{
+    firn_mass_point point = {firn_grid_node_position(&sim->grid, coord, n),
+                             firn_vec(v[0], v[1], v[2]), v[3]};
+    if (full > 0.0f) {
+        point.cell_size = sim->grid.cell_size;
+        point.fill = v[3] / full;
+        point.dt = sim->forces.dt;
+    }
+    return point;
 }
 
 // What a node's colliders take is added to taken, for nodes that sleeping snow holds to held.
@@ -125,18 +140,12 @@ static void collide_nodes(const firn_sim *sim, size_t b, uint32_t rows, const fi
              known = near->still ? *open : 0;
     uint64_t held = held_nodes(sim, b);
     float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
-    float full = sim->colliders.sticks ? full_cell(sim) : 0.0f;
+    float full = firn_grid_full_cell(sim);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         float *v = velocity + 4 * n;
         if ((rows >> n / 4 & 1) == 0 || (known >> n & 1) != 0 || !(v[3] > 0.0f))
             continue;
-        firn_mass_point point = {firn_grid_node_position(grid, coord, n),
-                                 firn_vec(v[0], v[1], v[2]), v[3]};
-        if (full > 0.0f) {
-            point.cell_size = grid->cell_size;
-            point.fill = v[3] / full;
-            point.dt = sim->forces.dt;
-        }
+        firn_mass_point point = firn_grid_mass_point(sim, coord, n, v, full);
         firn_node_contact contact =
             firn_colliders_touch_node(&sim->colliders, near, &point, taken[held >> n & 1]);
         known |= (uint64_t)contact.outside << n;
@@ -272,11 +281,33 @@ firn_result firn_grid_update_reserve(firn_sim *sim, firn_error *error)
                             sizeof(firn_node_limits), error);
 }
 
+// The nodes of a block meet what they meet.
+static void meet_block(firn_sim *sim, size_t b, uint32_t rows, bool fills)
+{
+    collide_block(sim, b, rows);
+    hold_block(sim, b);
+    ((firn_node_limits *)sim->node_limits.data)[b] = measure_block(sim, b, rows, notable_mass(sim));
+    if (fills)
+        fill_solids(sim, b, rows);
+}
+
+// Blocks with bodies have waited for all others: bodies give way, and are met then.
+static void meet_bodies(firn_sim *sim, bool again, bool fills)
+{
+    firn_coupling_solve(sim, again);
+    size_t count = firn_coupling_count(&sim->coupling);
+#pragma omp parallel for schedule(dynamic, 4) num_threads(sim->thread_count)
+    for (size_t i = 0; i < count; i++) {
+        size_t b = firn_coupling_block(&sim->coupling, i);
+        meet_block(sim, b, rows_with_mass(sim, b), fills);
+    }
+}
+
 firn_node_limits firn_grid_update(firn_sim *sim, float dt)
 {
     firn_node_limits *limits = sim->node_limits.data;
-    float notable = notable_mass(sim);
     size_t count = sim->grid.node_block_count;
+    bool fills = !firn_sim_is_implicit(sim);
     firn_air_prepare(sim);
 #pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
@@ -290,27 +321,22 @@ firn_node_limits firn_grid_update(firn_sim *sim, float dt)
         accelerate_block(sim, b, rows, dt);
         if (sim->forces.acting_count > 0)
             firn_air_apply(sim, b, rows);
-        collide_block(sim, b, rows);
-        hold_block(sim, b);
-        limits[b] = measure_block(sim, b, rows, notable);
-        if (!firn_sim_is_implicit(sim))
-            fill_solids(sim, b, rows);
+        if (!firn_coupling_gather(sim, b, rows))
+            meet_block(sim, b, rows, fills);
     }
+    meet_bodies(sim, false, fills);
     return all_limits(sim);
 }
 
 firn_node_limits firn_grid_collide(firn_sim *sim)
 {
-    firn_node_limits *limits = sim->node_limits.data;
-    float notable = notable_mass(sim);
     size_t count = sim->grid.node_block_count;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(sim->thread_count)
     for (size_t b = 0; b < count; b++) {
         uint32_t rows = rows_with_mass(sim, b);
-        collide_block(sim, b, rows);
-        hold_block(sim, b);
-        limits[b] = measure_block(sim, b, rows, notable);
-        fill_solids(sim, b, rows);
+        if (!firn_coupling_gather(sim, b, rows))
+            meet_block(sim, b, rows, true);
     }
+    meet_bodies(sim, true, true);
     return all_limits(sim);
 }

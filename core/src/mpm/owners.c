@@ -94,10 +94,12 @@ firn_result firn_owners_open(firn_owners *owners, const firn_exchange *exchange,
 void firn_owners_free(firn_owners *owners)
 {
     firn_array *arrays[] = {
-        &owners->cuts,   &owners->peers,   &owners->numbers,   &owners->parcels, &owners->counts,
-        &owners->ghosts, &owners->flags,   &owners->borders,   &owners->shared,  &owners->pieces,
-        &owners->out,    &owners->places,  &owners->shared_at, &owners->offsets, &owners->tiles,
-        &owners->filled, &owners->receive, &owners->send,      &owners->scratch, &owners->codes,
+        &owners->cuts,      &owners->peers,     &owners->numbers,  &owners->parcels,
+        &owners->counts,    &owners->ghosts,    &owners->flags,    &owners->borders,
+        &owners->shared,    &owners->pieces,    &owners->out,      &owners->places,
+        &owners->shared_at, &owners->offsets,   &owners->tiles,    &owners->filled,
+        &owners->lee_keys,  &owners->lee_nodes, &owners->lee_mass, &owners->lee_out,
+        &owners->receive,   &owners->send,      &owners->scratch,  &owners->codes,
         &owners->order};
     for (size_t i = 0; owners->budget != NULL && i < FIRN_COUNT(arrays); i++)
         firn_array_free(owners->budget, arrays[i]);

@@ -19,6 +19,8 @@ typedef struct firn_peer {
     firn_rank_range out;     // of owners.out: pieces of own tiles that go there
     firn_rank_range floats;  // of the tile memory: pieces that come from there
     size_t out_floats;       // of the pieces that go there
+    firn_rank_range lee_in;  // of owners.lee_keys: node blocks of that rank, whose masses come
+    firn_rank_range lee_out; // of owners.lee_nodes: own ones, whose masses go there
 } firn_peer;
 
 typedef struct firn_owners {
@@ -62,6 +64,12 @@ typedef struct firn_owners {
     size_t border_slots, piece_count; // blocks that touch shared node blocks; pieces
     firn_node_field field[2];         // that the scatter at work adds to
     int layer_count;
+
+    // Masses of node blocks that shield own ones, lee.c.
+    bool needs_lee;
+    size_t lee_count;
+    firn_array lee_keys, lee_nodes; // uint64 of those of others; uint32, own ones
+    firn_array lee_mass, lee_out;   // floats of their nodes
 
     firn_array send, receive, scratch; // bytes
     firn_array codes, order;           // uint32 of each particle while a sort runs
@@ -131,6 +139,15 @@ firn_result firn_ghosts_gather(firn_owners *owners, const firn_block *blocks, si
                                firn_result result, firn_error *error);
 /// A byte of each own block becomes known for each ghost, in owners->flags. Collective.
 void firn_ghosts_tell(firn_owners *owners, const uint8_t *of_blocks);
+
+/// lee.c, where needs_lee: after a sort, who needs masses of whom; in a substep, their exchange,
+/// with a function that fills in those of an own node block; those of another's by its key, NULL:
+/// it has no such block. The first two are collective.
+typedef void firn_lee_mass(const void *user, size_t node_block, float mass[]);
+firn_result firn_lee_link(firn_owners *owners, const firn_grid *grid, int thread_count,
+                          firn_error *error);
+void firn_lee_exchange(firn_owners *owners, firn_lee_mass *mass, const void *user);
+const float *firn_lee_find(const firn_owners *owners, uint64_t key);
 
 /// halo.c: finds out which node blocks are shared and which pieces of tiles go where, when the
 /// blocks have found their nodes.

@@ -272,7 +272,8 @@ static void pack_blocks(const firn_sim *sim, size_t before, firn_saved_block *sa
                                       blocks[b].end + (uint32_t)before, blocks[b].rest};
 }
 
-static void pack_sources(const firn_sim *sim, const firn_state_array *array, unsigned char *to)
+// Sources, bodies and their contacts are the same on all ranks.
+static void pack_all(const firn_sim *sim, const firn_state_array *array, unsigned char *to)
 {
     for (size_t i = 0; i < array->count; i++)
         array->pack(sim, i, to + i * array->element);
@@ -285,13 +286,15 @@ static void put_arrays(saving *s, size_t before)
     firn_state_list list = firn_state_arrays(sim, &scalars);
     const firn_state_array *keys = firn_state_find(&list, "new_keys"),
                            *blocks = firn_state_find(&list, "blocks"),
-                           *sources = firn_state_find(&list, "sources");
+                           *touches = firn_state_find(&list, "touches");
     for (const firn_state_array *a = list.array; a < list.array + list.count; a++) {
         if (a == blocks) {
             pack_blocks(sim, before, (firn_saved_block *)(void *)s->packed);
             put_array(s, a, s->packed, a->count, NULL, 0);
-        } else if (a == sources) {
-            pack_sources(sim, a, s->packed);
+        } else if (a == touches) {
+            put_array(s, a, NULL, 0, a->live, a->count);
+        } else if (a->pack != NULL) {
+            pack_all(sim, a, s->packed);
             put_array(s, a, NULL, 0, s->packed, a->count);
         } else {
             put_values(s, a, a == keys ? 0 : sim->order.sorted_count);
@@ -299,13 +302,22 @@ static void put_arrays(saving *s, size_t before)
     }
 }
 
+size_t firn_checkpoint_packed(const firn_sim *sim, size_t block_count)
+{
+    const size_t sizes[] = {block_count * sizeof(firn_saved_block),
+                            (size_t)sim->emission.source_count * sizeof(firn_saved_source),
+                            (size_t)sim->bodies.slot_count * sizeof(firn_body_motion)};
+    size_t most = 0;
+    for (size_t i = 0; i < FIRN_COUNT(sizes); i++)
+        most = sizes[i] > most ? sizes[i] : most;
+    return most;
+}
+
 // What the first rank needs to begin with, and room for what each rank packs.
 static firn_result open_saving(saving *s, const char *path, size_t room, firn_error *error)
 {
     const firn_sim *sim = s->sim;
-    size_t blocks = sim->grid.block_count * sizeof(firn_saved_block),
-           sources = (size_t)sim->emission.source_count * sizeof(firn_saved_source);
-    s->packed = firn_alloc((blocks > sources ? blocks : sources) + 1);
+    s->packed = firn_alloc(firn_checkpoint_packed(sim, sim->grid.block_count) + 1);
     if (s->packed == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot gather a checkpoint");
     if (!leads(sim))
@@ -373,195 +385,4 @@ firn_result firn_sim_gather_save(firn_sim *sim, const char *path, firn_error *er
     if (!firn_owners_shared(&sim->owners))
         return firn_sim_save(sim, path, error);
     return save(&(saving){.sim = sim}, path, error != NULL ? error : &sentence);
-}
-
-// --- Loading -------------------------------------------------------------------------------------
-
-/// A checkpoint that the first rank has read, on its way to all.
-typedef struct loading {
-    firn_sim *sim;
-    unsigned char *bytes; // of the first rank
-    const unsigned char *body;
-    firn_checkpoint_header header; // of the whole
-    firn_rank_range *blocks;       // of each rank, among the whole
-    firn_rank_range *particles;
-    firn_state_scalars scalars; // of this rank
-} loading;
-
-static firn_result read_file(loading *l, const char *path, firn_error *error)
-{
-    size_t size = 0;
-    void *bytes = NULL;
-    FIRN_TRY(firn_file_read(path, SIZE_MAX, &bytes, &size, error));
-    l->bytes = bytes;
-    FIRN_TRY(firn_checkpoint_check(l->sim, bytes, size, path, &l->header, error));
-    l->body = l->bytes + sizeof l->header + firn_channel_list_size(l->header.channel_count);
-    return FIRN_OK;
-}
-
-static void put_bytes(void *state, void *context)
-{
-    const firn_parcel *parcel = context;
-    if (parcel != NULL)
-        memcpy(state, parcel->data, parcel->bytes);
-}
-
-// What the first rank has, for all.
-static void tell(firn_sim *sim, void *data, size_t bytes)
-{
-    firn_parcel own = {data, bytes};
-    firn_owners_fold(&sim->owners, data, bytes, put_bytes, leads(sim) ? &own : NULL);
-}
-
-static firn_saved_block saved_block(const loading *l, const firn_state_list *list, size_t b)
-{
-    firn_saved_block block;
-    memcpy(&block, l->body + firn_state_find(list, "blocks")->offset + b * sizeof block,
-           sizeof block);
-    return block;
-}
-
-// Intervals of blocks with about as many particles; the first rank knows the blocks.
-static void divide(loading *l)
-{
-    firn_sim *sim = l->sim;
-    firn_state_list list = firn_state_arrays(sim, &l->header.state);
-    size_t count = (size_t)l->header.state.block_count, b = 0, ranks = rank_count(sim);
-    uint64_t *cuts = sim->owners.cuts.data;
-    uint32_t at = 0;
-    for (size_t r = 0; leads(sim) && r < ranks; r++) {
-        size_t first = b;
-        uint32_t begin = at;
-        uint64_t share = l->header.state.sorted_count * (r + 1) / ranks;
-        if (r > 0)
-            cuts[r - 1] = b < count ? firn_block_key(saved_block(l, &list, b).coord) : UINT64_MAX;
-        for (; b < count && (at < share || r + 1 == ranks); b++)
-            at = saved_block(l, &list, b).end;
-        l->blocks[r] = (firn_rank_range){first, b};
-        l->particles[r] = (firn_rank_range){begin, at};
-    }
-    tell(sim, cuts, (ranks - 1) * sizeof *cuts);
-    tell(sim, l->blocks, ranks * sizeof *l->blocks);
-    tell(sim, l->particles, ranks * sizeof *l->particles);
-}
-
-// Elements [first, end) of an array of the whole for each rank, to a place of its own.
-static void send_parts(loading *l, size_t offset, size_t element, const firn_rank_range *ranges,
-                       void *to)
-{
-    firn_owners *owners = &l->sim->owners;
-    size_t rank = (size_t)owners->exchange.rank;
-    firn_parcel *send = firn_owners_parcels(owners), *receive = send + rank_count(l->sim);
-    for (size_t r = 0; leads(l->sim) && r < rank_count(l->sim); r++)
-        send[r] = (firn_parcel){(void *)(l->body + offset + ranges[r].begin * element),
-                                (ranges[r].end - ranges[r].begin) * element};
-    receive[0] = (firn_parcel){to, (ranges[rank].end - ranges[rank].begin) * element};
-    firn_owners_send(owners, send, receive);
-}
-
-static void send_to_all(loading *l, size_t offset, size_t element, size_t first, size_t end,
-                        void *to, firn_rank_range *scratch)
-{
-    for (size_t r = 0; r < rank_count(l->sim); r++)
-        scratch[r] = (firn_rank_range){first, end};
-    send_parts(l, offset, element, scratch, to);
-}
-
-static void unpack_blocks(loading *l, const firn_state_array *array, firn_saved_block *saved)
-{
-    uint32_t before = (uint32_t)l->particles[l->sim->owners.exchange.rank].begin;
-    for (size_t b = 0; b < array->count; b++) {
-        saved[b].begin -= before;
-        saved[b].end -= before;
-        array->unpack(l->sim, b, &saved[b]);
-    }
-}
-
-// Everybody gets his part of each array. Room for all has been made.
-static void spread(loading *l, unsigned char *packed, firn_rank_range *scratch)
-{
-    firn_sim *sim = l->sim;
-    firn_state_list all = firn_state_arrays(sim, &l->header.state);
-    firn_state_list own = firn_state_arrays(sim, &l->scalars);
-    size_t sorted = (size_t)l->header.state.sorted_count, count = (size_t)l->header.state.count;
-    const firn_state_array *keys = firn_state_find(&own, "new_keys"),
-                           *blocks = firn_state_find(&own, "blocks"),
-                           *sources = firn_state_find(&own, "sources");
-    for (int i = 0; i < own.count; i++) {
-        const firn_state_array *a = &own.array[i];
-        size_t offset = all.array[i].offset, size = a->element;
-        if (a == keys) {
-            send_to_all(l, offset, size, 0, a->count, a->live, scratch);
-        } else if (a == blocks) {
-            send_parts(l, offset, size, l->blocks, packed);
-            unpack_blocks(l, a, (firn_saved_block *)(void *)packed);
-        } else if (a == sources) {
-            send_to_all(l, offset, size, 0, a->count, packed, scratch);
-            for (size_t k = 0; k < a->count; k++)
-                a->unpack(sim, k, packed + k * size);
-        } else {
-            send_parts(l, offset, size, l->particles, a->live);
-            send_to_all(l, offset, size, sorted, count,
-                        (char *)a->live + (size_t)l->scalars.sorted_count * size, scratch);
-        }
-    }
-}
-
-static firn_result reserve(loading *l, unsigned char **packed, firn_error *error)
-{
-    firn_sim *sim = l->sim;
-    size_t rank = (size_t)sim->owners.exchange.rank;
-    l->scalars = l->header.state;
-    l->scalars.block_count = l->blocks[rank].end - l->blocks[rank].begin;
-    l->scalars.sorted_count = l->particles[rank].end - l->particles[rank].begin;
-    l->scalars.count =
-        l->scalars.sorted_count + l->header.state.count - l->header.state.sorted_count;
-    size_t blocks = (size_t)l->scalars.block_count * sizeof(firn_saved_block),
-           sources = (size_t)sim->emission.source_count * sizeof(firn_saved_source);
-    *packed = firn_alloc((blocks > sources ? blocks : sources) + 1);
-    if (*packed == NULL)
-        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot load a checkpoint");
-    return firn_state_reserve(sim, &l->scalars, error);
-}
-
-static firn_result load(loading *l, const char *path, firn_rank_range *ranges, firn_error *error)
-{
-    firn_sim *sim = l->sim;
-    firn_owners *owners = &sim->owners;
-    l->blocks = ranges;
-    l->particles = ranges + rank_count(sim);
-    firn_result result = leads(sim) ? read_file(l, path, error) : FIRN_OK;
-    FIRN_TRY(firn_owners_agree(owners, result, error));
-    tell(sim, &l->header, sizeof l->header);
-    divide(l);
-    unsigned char *packed = NULL;
-    result = firn_owners_agree(owners, reserve(l, &packed, error), error);
-    if (result == FIRN_OK) {
-        firn_snapshot_void(sim);
-        spread(l, packed, ranges + 2 * rank_count(sim));
-        firn_state_put_scalars(sim, &l->scalars);
-        firn_state_settle(sim);
-        result = firn_owners_agree(owners, FIRN_OK, error);
-    }
-    firn_free(packed);
-    return result;
-}
-
-firn_result firn_sim_scatter_load(firn_sim *sim, const char *path, firn_error *error)
-{
-    firn_error sentence;
-    if (!firn_owners_shared(&sim->owners))
-        return firn_sim_load(sim, path, error);
-    error = error != NULL ? error : &sentence;
-    firn_rank_range *ranges = firn_alloc_zero(3 * rank_count(sim) * sizeof *ranges);
-    firn_result result = FIRN_OK;
-    if (ranges == NULL)
-        result = firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot load a checkpoint");
-    result = firn_owners_agree(&sim->owners, result, error);
-    loading l = {.sim = sim};
-    if (result == FIRN_OK)
-        result = load(&l, path, ranges, error);
-    firn_free(l.bytes);
-    firn_free(ranges);
-    return result;
 }

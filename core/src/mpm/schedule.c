@@ -81,6 +81,7 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
     firn_sim *sim = s->sim;
     s->ceiling = (double)sim->def.dt_max;
     FIRN_TRY(firn_owners_agree(&sim->owners, firn_contact_begin(sim, error), error));
+    firn_coupling_begin(sim);
     firn_sim_choose_integrator(sim);
     firn_order_void(&sim->order);
     firn_implicit_forget(&sim->solve);

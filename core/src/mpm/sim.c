@@ -146,6 +146,10 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     firn_sim_choose_integrator(sim);
     sim->colliders.budget = &sim->budget;
     sim->forces.budget = &sim->budget;
+    sim->bodies.budget = &sim->budget;
+    sim->bodies.thread_count = sim->thread_count;
+    sim->bodies.sleep_speed = (double)def->sleep_speed;
+    sim->bodies.sleep_time = (double)def->sleep_time;
     sim->emission.seeds.budget = &sim->budget;
     sim->emission.seeds.channels = &sim->particles.channels;
     firn_material_def reference = firn_material_def_default();
@@ -184,6 +188,8 @@ void firn_sim_destroy(firn_sim *sim)
     firn_sequence_free(&sim->sequence, &sim->budget);
     firn_grid_free(&sim->grid);
     firn_owners_free(&sim->owners);
+    firn_bodies_free(&sim->bodies);
+    firn_coupling_free(&sim->coupling, &sim->budget);
     firn_colliders_free(&sim->colliders);
     firn_forces_free(&sim->forces);
     firn_air_free(&sim->air, &sim->budget);
@@ -493,7 +499,7 @@ firn_result firn_sim_deform_collider(firn_sim *sim, firn_collider_id id,
 firn_result firn_sim_add_force(firn_sim *sim, const firn_force_def *def, firn_force_id *id,
                                firn_error *error)
 {
-    FIRN_TRY(firn_air_check(sim, def, error));
+    sim->owners.needs_lee = sim->owners.needs_lee || def->kind == FIRN_FORCE_DRAG;
     return firn_forces_add(&sim->forces, def, id, error);
 }
 

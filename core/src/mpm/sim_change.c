@@ -72,7 +72,6 @@ firn_result firn_sim_change_force(firn_sim *sim, firn_force_id id, const firn_fo
                                   firn_error *error)
 {
     bool everywhere = false;
-    FIRN_TRY(firn_air_check(sim, def, error));
     FIRN_TRY(firn_forces_change(&sim->forces, id, def, &everywhere, error));
     if (everywhere)
         sim->rest.disturbed = true;

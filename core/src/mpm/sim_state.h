@@ -7,6 +7,7 @@
 ///     affine      transfer.c       where the affine velocities are
 ///     clearance   clearance.c      what is known of the distance to colliders
 ///     contact     contact_*.c      what touches colliders, and what they are given
+///     coupling    body_coupling.c  what snow and bodies agree on
 ///     rest        sleep.c          who sleeps
 ///     air         air.c            what shields snow from the air
 ///     solve       implicit.h       what the implicit step keeps
@@ -16,6 +17,8 @@
 #define FIRN_SIM_STATE_H
 
 #include "base/memory.h"
+#include "bodies/bodies.h"
+#include "body_coupling.h"
 #include "contact/colliders.h"
 #include "forces/forces.h"
 #include "foresight.h"
@@ -162,12 +165,14 @@ struct firn_sim {
     firn_bond bonds[FIRN_MATERIAL_LIMIT]; // of the materials that are made from another
     firn_colliders colliders;
     firn_forces forces; // beside gravity
+    firn_bodies bodies;
 
     firn_emission emission;
     firn_order order;
     firn_foresight foresight;
     firn_clearance clearance;
     firn_touching contact;
+    firn_coupling coupling;
     firn_rest rest;
     firn_air air;
     firn_solver solve;
@@ -261,10 +266,13 @@ void firn_contact_commit(firn_sim *sim, double dt, bool measured);
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
 /// The grid pass of the collisions alone, over velocities that a solve has changed.
 firn_node_limits firn_grid_collide(firn_sim *sim);
+/// What a node with velocity and mass v is to colliders, and the mass (kg) of a cell full of the
+/// lightest snow if any of them sticks: that covers a surface.
+firn_mass_point firn_grid_mass_point(const firn_sim *sim, firn_coord coord, int n, const float *v,
+                                     float full);
+float firn_grid_full_cell(const firn_sim *sim);
 /// Forces on nodes, and what shields snow from the air. Prepared once masses are on the grid.
 firn_result firn_air_reserve(firn_sim *sim, firn_error *error);
-/// Refuses air that this rank could not tell all about.
-firn_result firn_air_check(const firn_sim *sim, const firn_force_def *def, firn_error *error);
 void firn_air_free(firn_air *air, firn_budget *budget);
 void firn_air_prepare(firn_sim *sim);
 void firn_air_apply(const firn_sim *sim, size_t b, uint32_t rows);

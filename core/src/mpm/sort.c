@@ -480,7 +480,10 @@ static firn_result prepare_shared(firn_sorting *s, firn_error *error)
     if (result == FIRN_OK)
         result =
             firn_halo_link(owners, grid, s->blocks.data, s->block_count, s->thread_count, error);
-    return firn_owners_agree(owners, result, error);
+    FIRN_TRY(firn_owners_agree(owners, result, error));
+    if (!owners->needs_lee)
+        return FIRN_OK;
+    return firn_owners_agree(owners, firn_lee_link(owners, grid, s->thread_count, error), error);
 }
 
 firn_result firn_grid_sort(firn_grid *grid, firn_particles *particles, const firn_bounds *bounds,

@@ -18,6 +18,7 @@ static const firn_state_row rows[] = {
     {ROW(time, time), 0},
     {ROW(particles.next_id, next_id), 0},
     {ROW(rest.acting_colliders, acting_colliders), 0},
+    {ROW(bodies.touch_count, touch_count), 0},
     {ROW(volumes_missing, flags), VOLUMES_MISSING},
     {ROW(rest.disturbed, flags), DISTURBED},
 };
@@ -89,6 +90,16 @@ static void unpack_source(firn_sim *sim, size_t i, const void *bytes)
     }
 }
 
+static void pack_body(const firn_sim *sim, size_t i, void *saved)
+{
+    *(firn_body_motion *)saved = firn_body_slot(&sim->bodies, (int)i)->now;
+}
+
+static void unpack_body(firn_sim *sim, size_t i, const void *saved)
+{
+    firn_body_slot(&sim->bodies, (int)i)->now = *(const firn_body_motion *)saved;
+}
+
 static void add(firn_state_list *list, firn_state_array array)
 {
     array.offset = list->bytes;
@@ -118,6 +129,15 @@ firn_state_list firn_state_arrays(const firn_sim *sim, const firn_state_scalars 
                                   .count = scalars->block_count,
                                   .pack = pack_block,
                                   .unpack = unpack_block});
+    add(&list, (firn_state_array){.name = "bodies",
+                                  .element = sizeof(firn_body_motion),
+                                  .count = (size_t)sim->bodies.slot_count,
+                                  .pack = pack_body,
+                                  .unpack = unpack_body});
+    add(&list, (firn_state_array){.name = "touches",
+                                  .element = sizeof(firn_body_touch),
+                                  .count = scalars->touch_count,
+                                  .live = sim->bodies.touches.data});
     add(&list, (firn_state_array){.name = "sources",
                                   .element = sizeof(firn_saved_source),
                                   .count = (size_t)sim->emission.source_count,
@@ -138,6 +158,7 @@ const firn_state_array *firn_state_find(const firn_state_list *list, const char 
 typedef union packed {
     firn_saved_block block;
     firn_saved_source source;
+    firn_body_motion body;
 } packed;
 
 void firn_state_write(const firn_sim *sim, const firn_state_array *array, firn_state_sink *sink,
@@ -171,6 +192,8 @@ firn_result firn_state_reserve(firn_sim *sim, const firn_state_scalars *scalars,
 {
     firn_budget *budget = &sim->budget;
     FIRN_TRY(firn_particles_reserve(&sim->particles, scalars->count, error));
+    FIRN_TRY(firn_array_reserve(budget, &sim->bodies.touches, scalars->touch_count,
+                                sizeof(firn_body_touch), error));
     FIRN_TRY(firn_array_reserve(budget, &sim->emission.new_keys,
                                 scalars->count - scalars->sorted_count, sizeof(uint64_t), error));
     return firn_array_reserve(budget, &sim->grid.blocks, scalars->block_count, sizeof(firn_block),

@@ -21,6 +21,7 @@ typedef struct firn_state_scalars {
     uint32_t next_id;
     uint32_t flags; // of firn_state_row.flag
     uint64_t acting_colliders;
+    uint64_t touch_count; // contacts between bodies
 } firn_state_scalars;
 
 /// A scalar: where it is in a simulation and in firn_state_scalars. A bool is a bit of flags.
@@ -45,7 +46,7 @@ typedef struct firn_state_array {
     void (*unpack)(firn_sim *sim, size_t i, const void *saved);
 } firn_state_array;
 
-enum { FIRN_STATE_ARRAYS = FIRN_CHANNEL_MAX + 4 };
+enum { FIRN_STATE_ARRAYS = FIRN_CHANNEL_MAX + 6 };
 
 typedef struct firn_state_list {
     int count;

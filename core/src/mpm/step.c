@@ -11,6 +11,7 @@
 ///           update          [4] velocities         [5] node contact      | half | retry with
 ///           solve           [6] semi-implicit step, or nothing           | dt   | smaller
 ///           sane?           no ------------------------------------------+      | substeps
+///           bodies          move by what nodes gave them                        |
 ///           to particles    [7] F, J_P     [8] velocities                       |
 ///                           [9] particle contact    [10] positions              |
 ///           contact         what colliders were given                           |
@@ -171,6 +172,15 @@ static bool is_sane(firn_schedule *s, float dt, firn_node_limits nodes)
     return true;
 }
 
+// Bodies get what nodes lost, and must not be thrown out of the reach of lists.
+static bool move_bodies(firn_schedule *s, float dt)
+{
+    double speed = firn_coupling_arrive(s->sim, dt);
+    return speed * (double)dt <= (double)s->sim->def.cell_size ||
+           firn_schedule_reject(s, "a body would cross more than a cell in a substep, at m/s",
+                                speed);
+}
+
 static void to_particles(firn_schedule *s, double dt, double next_dt)
 {
     if (next_dt > 0.0)
@@ -219,7 +229,7 @@ firn_result firn_substep(firn_schedule *s, firn_error *error)
         to_grid(s, (float)dt);                         // 1: mass, momentum; 3: stress
         nodes = update(s, (float)dt);                  // 4: velocities; 5: node contact
         bool solved = solve(s, (float)dt, &nodes);     // 6: semi-implicit step
-        if (solved && is_sane(s, (float)dt, nodes))
+        if (solved && is_sane(s, (float)dt, nodes) && move_bodies(s, (float)dt))
             break;
         FIRN_TRY(firn_schedule_halve(s, &dt, error));
     }
@@ -233,6 +243,7 @@ firn_result firn_substep(firn_schedule *s, firn_error *error)
     firn_order_advance(&sim->order);
     fill_stats(s, dt, rejected);
     firn_contact_commit(sim, dt, after_sort);
+    firn_coupling_commit(sim, dt);
     firn_sleep_update(sim, (float)dt);
     count_time(s, FIRN_STAGE_OTHER);
     return FIRN_OK;

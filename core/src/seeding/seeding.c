@@ -105,6 +105,8 @@ static firn_result reserve_seeds(firn_seeds *seeds, size_t count, firn_error *er
     return firn_array_reserve(seeds->budget, &seeds->bond, count, sizeof(uint8_t), error);
 }
 
+enum { UNWANTED = 1 }; // in the place of a seed's number, until the others get theirs
+
 static void move_seed(firn_seeds *seeds, size_t from, size_t to)
 {
     ((firn_vec3 *)seeds->position.data)[to] = ((const firn_vec3 *)seeds->position.data)[from];
@@ -117,13 +119,16 @@ static void move_seed(firn_seeds *seeds, size_t from, size_t to)
 // Lets go of those from first on that are not wanted; gives how many there are then.
 static size_t choose(firn_seeds *seeds, size_t first, size_t count)
 {
+    uint32_t *number = seeds->number.data;
     size_t kept = first;
     if (seeds->wants == NULL)
         return count;
     for (size_t i = first; i < count; i++) {
-        if (!seeds->wants(seeds->user, ((const firn_vec3 *)seeds->position.data)[i]))
+        if (seeds->look != NULL)
+            seeds->look(seeds->user, ((const firn_vec3 *)seeds->position.data)[i]);
+        if (number[i] == UNWANTED)
             continue;
-        ((uint32_t *)seeds->number.data)[kept] = (uint32_t)(seeds->total + (i - first));
+        number[kept] = (uint32_t)(seeds->total + (i - first));
         if (kept < i)
             move_seed(seeds, i, kept);
         kept++;
@@ -226,6 +231,13 @@ static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
         lattice[axis] = s->origin[axis] - e->shift[axis];
     }
     firn_vec3 x = firn_vec(position[0], position[1], position[2]);
+    ((firn_vec3 *)seeds->position.data)[i] = x;
+    if (seeds->wants != NULL) {
+        bool wanted = seeds->wants(seeds->user, x);
+        ((uint32_t *)seeds->number.data)[i] = wanted ? 0 : UNWANTED;
+        if (!wanted)
+            return;
+    }
     firn_vec3 center = firn_add(
         def->center, firn_vec((float)e->travel[0], (float)e->travel[1], (float)e->travel[2]));
     firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, center));
@@ -245,7 +257,6 @@ static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
                 {FIRN_JP, 1.0f}};
     for (size_t n = 0; n < FIRN_COUNT(made); n++)
         ((float *)seeds->column[made[n].column].data)[i] = made[n].value;
-    ((firn_vec3 *)seeds->position.data)[i] = x;
     ((uint8_t *)seeds->bond.data)[i] = is_bond(e, lattice);
     firn_seed_values_put(e->source, seeds, i, point, lattice);
     const float turning[3] = {spin.x, spin.y, spin.z};
@@ -670,6 +681,7 @@ static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *)
         body(seeds->budget, &seeds->column[c]);
     seeds->count = seeds->total = 0;
     seeds->wants = NULL;
+    seeds->look = NULL;
 }
 
 void firn_seeds_free(firn_seeds *seeds) { release(seeds, firn_array_free); }

@@ -25,8 +25,11 @@ typedef struct firn_seeds {
     firn_array bond;                     // uint8, 1: between two chunks
     firn_array column[FIRN_CHANNEL_MAX]; // float, those of channels that sources give
 
-    // Where somebody chooses: seeds that are not wanted are counted and let go. NULL: all are.
+    // Where somebody chooses: seeds that are not wanted are counted and let go. Asked by many
+    // threads; NULL: all are wanted.
     bool (*wants)(void *user, firn_vec3 position);
+    // Is shown the position of each, one after the other; NULL: nobody looks.
+    void (*look)(void *user, firn_vec3 position);
     void *user;
     firn_array number; // uint32, of each that was wanted among all
     size_t total;      // wanted or not

@@ -29,7 +29,7 @@ static bool summarize_leaf(const firn_vec3 *values, firn_vec3 *mean, float *fast
     return true;
 }
 
-static void widen_box(firn_flow *flow, firn_coord origin, bool first)
+static void widen_box(firn_flow_grid *flow, firn_coord origin, bool first)
 {
     const float last = FIRN_LEAF_EDGE - 1;
     firn_vec3 low = {(float)origin.x, (float)origin.y, (float)origin.z};
@@ -39,7 +39,7 @@ static void widen_box(firn_flow *flow, firn_coord origin, bool first)
     *b = first ? high : firn_vec(fmaxf(b->x, high.x), fmaxf(b->y, high.y), fmaxf(b->z, high.z));
 }
 
-static firn_result insert_leaves(firn_budget *budget, firn_flow *flow, firn_error *error)
+static firn_result insert_leaves(firn_budget *budget, firn_flow_grid *flow, firn_error *error)
 {
     const firn_velocity_grid *grid = &flow->grid;
     FIRN_TRY(firn_leaf_index_claim(budget, &flow->index, grid->leaf_count, error));
@@ -62,8 +62,8 @@ static firn_result insert_leaves(firn_budget *budget, firn_flow *flow, firn_erro
     return FIRN_OK;
 }
 
-firn_result firn_flow_build(firn_budget *budget, firn_flow *flow, const firn_velocity_grid *grid,
-                            firn_error *error)
+firn_result firn_flow_build(firn_budget *budget, firn_flow_grid *flow,
+                            const firn_velocity_grid *grid, firn_error *error)
 {
     memset(flow, 0, sizeof *flow);
     if (grid == NULL || grid->leaf_count == 0)
@@ -80,14 +80,14 @@ firn_result firn_flow_build(firn_budget *budget, firn_flow *flow, const firn_vel
     return result;
 }
 
-void firn_flow_free(firn_budget *budget, firn_flow *flow)
+void firn_flow_free(firn_budget *budget, firn_flow_grid *flow)
 {
     firn_array_free(budget, &flow->index.table);
     firn_array_free(budget, &flow->cells);
     memset(flow, 0, sizeof *flow);
 }
 
-static firn_result insert_cell(firn_flow *flow, size_t item, firn_error *error)
+static firn_result insert_cell(firn_flow_grid *flow, size_t item, firn_error *error)
 {
     firn_coord place = ((const cell *)flow->cells.data)[item].place;
     firn_coord origin = {8 * place.x, 8 * place.y, 8 * place.z};
@@ -96,7 +96,7 @@ static firn_result insert_cell(firn_flow *flow, size_t item, firn_error *error)
 }
 
 // Builds the index again with room for count cells.
-static firn_result index_cells(firn_budget *budget, firn_flow *flow, size_t count,
+static firn_result index_cells(firn_budget *budget, firn_flow_grid *flow, size_t count,
                                firn_error *error)
 {
     FIRN_TRY(firn_leaf_index_claim(budget, &flow->index, count, error));
@@ -113,7 +113,7 @@ static bool is_within_limit(firn_coord place)
 }
 
 // Gives the velocity of a cell to the neighbors that are new, that is not below fresh.
-static firn_result spread(firn_flow *flow, size_t source, size_t fresh, firn_error *error)
+static firn_result spread(firn_flow_grid *flow, size_t source, size_t fresh, firn_error *error)
 {
     cell *cells = flow->cells.data;
     for (int i = 0; i < NEIGHBORS; i++) {
@@ -138,7 +138,7 @@ static firn_result spread(firn_flow *flow, size_t source, size_t fresh, firn_err
 }
 
 // Room for all neighbors of one more cell; the index grows twofold, so that this is rarely work.
-static firn_result make_room(firn_budget *budget, firn_flow *flow, firn_error *error)
+static firn_result make_room(firn_budget *budget, firn_flow_grid *flow, firn_error *error)
 {
     size_t needed = flow->cell_count + NEIGHBORS;
     FIRN_TRY(firn_array_reserve(budget, &flow->cells, needed, sizeof(cell), error));
@@ -147,7 +147,8 @@ static firn_result make_room(firn_budget *budget, firn_flow *flow, firn_error *e
     return FIRN_OK;
 }
 
-static firn_result add_layer(firn_budget *budget, firn_flow *flow, size_t first, firn_error *error)
+static firn_result add_layer(firn_budget *budget, firn_flow_grid *flow, size_t first,
+                             firn_error *error)
 {
     size_t fresh = flow->cell_count;
     for (size_t i = first; i < fresh; i++) {
@@ -160,7 +161,8 @@ static firn_result add_layer(firn_budget *budget, firn_flow *flow, size_t first,
     return FIRN_OK;
 }
 
-firn_result firn_flow_continue(firn_budget *budget, firn_flow *flow, float reach, firn_error *error)
+firn_result firn_flow_continue(firn_budget *budget, firn_flow_grid *flow, float reach,
+                               firn_error *error)
 {
     float layers = reach / (FIRN_LEAF_EDGE * flow->grid.map.scale);
     size_t first = 0;
@@ -172,7 +174,8 @@ firn_result firn_flow_continue(firn_budget *budget, firn_flow *flow, float reach
     return FIRN_OK;
 }
 
-static firn_vec3 voxel_velocity(const firn_flow *flow, const firn_leaf_entry *at, firn_coord voxel)
+static firn_vec3 voxel_velocity(const firn_flow_grid *flow, const firn_leaf_entry *at,
+                                firn_coord voxel)
 {
     if (at->item < flow->grid.leaf_count) {
         firn_vec3 v =
@@ -185,7 +188,7 @@ static firn_vec3 voxel_velocity(const firn_flow *flow, const firn_leaf_entry *at
 }
 
 // At a place in voxels.
-static firn_vec3 sample_at(const firn_flow *flow, firn_vec3 p)
+static firn_vec3 sample_at(const firn_flow_grid *flow, firn_vec3 p)
 {
     firn_vec3 velocity = {0.0f, 0.0f, 0.0f};
     if (!firn_leaf_index_holds(&flow->index, p))
@@ -209,7 +212,7 @@ static firn_vec3 sample_at(const firn_flow *flow, firn_vec3 p)
     return velocity;
 }
 
-firn_vec3 firn_flow_sample(const firn_flow *flow, firn_vec3 point)
+firn_vec3 firn_flow_sample(const firn_flow_grid *flow, firn_vec3 point)
 {
     if (flow->index.count == 0)
         return firn_vec(0.0f, 0.0f, 0.0f);
@@ -221,7 +224,7 @@ static float held_between(float x, float low, float high)
     return x < low ? low : x > high ? high : x;
 }
 
-firn_vec3 firn_flow_sample_held(const firn_flow *flow, firn_vec3 point)
+firn_vec3 firn_flow_sample_held(const firn_flow_grid *flow, firn_vec3 point)
 {
     if (flow->index.count == 0)
         return firn_vec(0.0f, 0.0f, 0.0f);

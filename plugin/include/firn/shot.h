@@ -7,6 +7,7 @@
 #define FIRN_SHOT_H
 
 #include "firn/cache.h"
+#include "firn/data.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,6 +65,16 @@ typedef void firn_input_tell(const char *node, firn_result result, const char *m
 FIRN_API firn_result firn_graph_check_inputs(firn_graph *graph, bool all_frames,
                                              firn_input_tell *tell, void *user, size_t *count,
                                              firn_error *error);
+
+/// Where a body was after a frame of a cache; false, and nothing set: the cache does not say. body
+/// is the name of its node, with that of its piece behind a dot.
+FIRN_API bool firn_body_pose_noted(const firn_manifest_view *manifest, int frame, const char *body,
+                                   firn_transform *pose);
+/// What a node of colliders made, as it stood after a frame of a cache, which may be NULL: bodies
+/// where the cache has them, all others where they are led. And the next piece of the same node.
+FIRN_API firn_collider_def firn_solid_noted(const firn_manifest_view *manifest, int frame,
+                                            const char *node, const firn_collider_data *data);
+FIRN_API const firn_collider_data *firn_solid_next(const firn_collider_data *data);
 
 #ifdef __cplusplus
 }
