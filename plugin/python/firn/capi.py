@@ -67,7 +67,8 @@ class PointTable(Structure):
 
 
 class ParticleData(Structure):
-    _fields_ = [("points", PointTable), ("cell_size", c_float)]
+    _fields_ = [("points", PointTable), ("cell_size", c_float), ("bodies", c_void_p),
+                ("body_count", c_size_t)]
 
 
 class FieldGrid(Structure):
@@ -83,7 +84,8 @@ class FieldView(Structure):
 
 
 class VolumeData(Structure):
-    _fields_ = [("field", POINTER(FieldView)), ("surface", c_void_p), ("velocity", c_void_p)]
+    _fields_ = [("field", POINTER(FieldView)), ("surface", c_void_p), ("velocity", c_void_p),
+                ("bodies", c_void_p), ("body_count", c_size_t)]
 
 
 class Data(Structure):
@@ -167,8 +169,8 @@ class SolverCost(Structure):
 
 class EstimateRow(Structure):
     _fields_ = [(name, c_double) for name in (
-        "particles", "memory_bytes", "disk_bytes", "seconds", "seconds_low", "seconds_high",
-        "machine_bytes", "disk_free")] + [
+        "particles", "memory_bytes", "base_bytes", "disk_bytes", "seconds", "seconds_low",
+        "seconds_high", "machine_bytes", "disk_free")] + [
             ("frames", c_int), ("written", c_int), ("solver_count", c_size_t),
             ("solvers", SolverCost * 16), ("warning_count", c_size_t),
             ("warnings", c_char * 256 * 32)]
