@@ -8,4 +8,6 @@ if(TARGET firn)
         set_tests_properties(${name} PROPERTIES TIMEOUT 300
             ENVIRONMENT "${FIRN_TEST_ENVIRONMENT}")
     endforeach()
+    # A cluster is started for each of its cases: on a busy machine that waits.
+    set_tests_properties(cli_submit PROPERTIES TIMEOUT 600)
 endif()

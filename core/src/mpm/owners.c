@@ -4,11 +4,12 @@
 /// other and fill the world. So the blocks of all ranks, one rank after the other, are the blocks
 /// of one rank in their order, and so are the particles, which live with the owner of their block.
 ///
-///     sort    cut       intervals of even weight                         owners.c
+///     sort    cut       intervals of even work                           owners.c
 ///             migrate   particles whose new block is another rank's      migrate.c
 ///             gather    ghosts: blocks of other ranks near own ones      ghosts.c
 ///             link      shared node blocks, pieces of tiles              halo.c
 ///             keep      the warm start of the implicit solve             warm_start.c
+///             ask       for node blocks that shield own ones             lee.c
 ///     every scatter           pieces of tiles are exchanged              firn_halo_end
 ///     every sum over blocks   goes through the ranks in their order      firn_owners_fold
 ///     every maximum           is exact in any order                      firn_owners_largest
@@ -34,7 +35,8 @@
 /// curve means that one rank, too, goes along that curve, and that its bits change.
 ///
 /// New particles wait for the sort on all ranks: every rank emits all of them, so that their ids
-/// and their order are those of one rank, and the sort drops those of other owners.
+/// and their order are those of one rank, and the sort drops those of other owners. Of a source
+/// that fills at once each rank keeps but its own (fill.c).
 ///
 /// Who waits for whom. All functions of the exchange are collective, and every rank comes by all of
 /// them in the same order, since whatever decides on the way (extremes, sums, emission, results) is
