@@ -32,6 +32,11 @@ const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t
     return slot_of(cook, slot)->from[index]->name;
 }
 
+const char *firn_cook_input_type(const firn_cook *cook, const char *slot, size_t index)
+{
+    return slot_of(cook, slot)->from[index]->type->info.name;
+}
+
 firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
                             firn_result result)
 {

@@ -152,6 +152,9 @@ FIRN_API const firn_data *firn_cook_input(const firn_cook *cook, const char *slo
 /// The name of the node at the other end of a link.
 FIRN_API const char *firn_cook_input_name(const firn_cook *cook, const char *slot, size_t index);
 
+/// The type of that node; its data need not be there.
+FIRN_API const char *firn_cook_input_type(const firn_cook *cook, const char *slot, size_t index);
+
 /// Passes a result on; a failure is then that of the node at the other end of a link.
 FIRN_API firn_result firn_cook_blame(const firn_cook *cook, const char *slot, size_t index,
                                      firn_result result);
