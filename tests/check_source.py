@@ -61,8 +61,8 @@ OWN_HEADERS = {
 # Within the core, only these build on others.
 MAY_ALSO_INCLUDE = {
     "core/include/firn/source.h": {"material"},
-    "core/include/firn/sim.h": {"channel", "material", "collider", "exchange", "source", "field",
-                                "force"},
+    "core/include/firn/sim.h": {"channel", "checkpoint_info", "material", "collider", "exchange",
+                                "source", "field", "force"},
     "core/include/firn/sim_ranks.h": {"sim"},
     "core/include/firn/firn.h": {"*"},
     "core/include/firn/solid_set.h": {"collider"},

@@ -1,5 +1,5 @@
 # Laws of the discretization and robustness of the solver as a whole.
-foreach(part channels checkpoint cycle flight hessian implicit integrator particles retry clearance scratch
+foreach(part channels checkpoint cycle flight free_flight hessian implicit integrator particles retry clearance scratch
         settings_range sim sleep sort state step transfer)
     firn_core_test(test_${part} SOURCES unit/${part}.c LABELS asan)
 endforeach()

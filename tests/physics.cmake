@@ -1,5 +1,6 @@
 # How snow behaves: small scenes with closed-form answers or clear expectations.
-foreach(scene models rest waves contact damping packing impact moving forces wind adhesion)
+foreach(scene models rest waves contact damping packing impact moving forces wind adhesion
+        snowfall)
     firn_test(scene_${scene} SOURCES scenes/${scene}.c LIBRARIES firn_core)
 endforeach()
 firn_test(scene_loose SOURCES scenes/loose.c LIBRARIES firn_core)

@@ -19,8 +19,10 @@ TYPES = {"bool": "toggle", "int": "integer", "float": "float", "double": "float"
 # Where Houdini's user expects another default than the tables have.
 SHOT_DEFAULTS = {"name": "$OS", "fps": "$FPS", "first": "$FSTART", "last": "$FEND",
                  "base": "$HIP/geo"}
+# What a cache writes unless it is switched off; bodies are not in every shot.
+ALWAYS_WRITTEN = ("write_particles", "write_volume", "write_surface", "write_height")
 WRITER_DEFAULTS = {"write_particles.format": "bgeo", "write_particles.name": "",
-                   "write_volume.name": ""}
+                   "write_volume.name": "", "write_bodies.name": "bodies"}
 
 # When the geometry at the first input counts, and the parameters that it takes the place of.
 TAKEN = "use_input == 1 hasinput(0) == 1"
@@ -330,6 +332,7 @@ def result_folder(node):
 def node_asset(node, tables):
     inputs = ["Geometry"] if shape_row(node) else []
     inputs += [p["name"].replace("_", " ").capitalize() for p in node["inputs"]]
+    inputs = inputs[:4]  # wires of a subnet; what is beyond is listed by path
     rows = [parm_of_row(row, kind=node["output"]) for row in node["params"]]
     if shape_row(node):
         follow_input(rows, shape_row(node))
@@ -352,7 +355,7 @@ def node_asset(node, tables):
 def writer_folder(node):
     prefix = node["name"] + "_"
     # Files are what a cache is for; anything dearer waits to be asked for.
-    on = toggle(node["name"], node["label"], node["name"].startswith("write_"),
+    on = toggle(node["name"], node["label"], node["name"] in ALWAYS_WRITTEN,
                 f"{node['help']} It takes the nearest node above that makes "
                 f"{node['inputs'][0]['kind']}; without one it does nothing")
     defaults = {k.partition(".")[2]: v for k, v in WRITER_DEFAULTS.items()

@@ -56,7 +56,7 @@ static firn_result measure(const firn_bench_request *request, firn_bench_scene *
 {
     firn_sim *sim = scene->sim;
     FIRN_TRY(firn_bench_scene_hit(scene, error));
-    result->particles = firn_sim_particles(sim).count;
+    result->particles = firn_sim_particle_count(sim);
     result->isa = firn_sim_isa(sim);
     for (int round = 0; round < request->rounds; round++)
         FIRN_TRY(firn_bench_round(sim, request->steps, &result->cost, error));

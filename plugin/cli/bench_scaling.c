@@ -65,7 +65,7 @@ static firn_result measure(const firn_bench_request *request, row *rows, int cou
 
 static void print_json(const firn_bench_request *request, const row *rows, int count)
 {
-    printf("{\"particles\": %zu, \"isa\": \"%s\", ", firn_sim_particles(rows[0].scene.sim).count,
+    printf("{\"particles\": %zu, \"isa\": \"%s\", ", firn_sim_particle_count(rows[0].scene.sim),
            firn_sim_isa(rows[0].scene.sim));
     firn_bench_print_choices(&request->def, true);
     printf(", \"rows\": [");
@@ -108,7 +108,7 @@ static void print_head(const char *what)
 
 static void print_table(const firn_bench_request *request, const row *rows, int count)
 {
-    printf("%zu particles, ", firn_sim_particles(rows[0].scene.sim).count);
+    printf("%zu particles, ", firn_sim_particle_count(rows[0].scene.sim));
     firn_bench_print_choices(&request->def, false);
     printf(", %s; best of %d rounds of %d substeps, from one state\n",
            firn_sim_isa(rows[0].scene.sim), request->rounds, request->steps);

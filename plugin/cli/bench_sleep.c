@@ -127,7 +127,7 @@ static firn_result measure(const firn_bench_request *request, measurement *m, fi
 static void print(const firn_bench_request *request, const measurement *m)
 {
     static const char *const names[SIDES] = {[AWAKE] = "awake", [ASLEEP] = "asleep"};
-    size_t particles = firn_sim_particles(m->sims[AWAKE]).count;
+    size_t particles = firn_sim_particle_count(m->sims[AWAKE]);
     double ratio = m->cost[ASLEEP].ns / m->cost[AWAKE].ns;
     if (request->json) {
         printf("{\"particles\": %zu, \"asleep\": %.3f, \"awake_ns_per_particle_step\": %.2f, "

@@ -33,7 +33,9 @@ static firn_result make_spray(const firn_bench_request *request, firn_sim **sim,
     const firn_source_value value = {"v", .points = &velocity[0].x};
     spray.values = &value;
     spray.value_count = 1;
-    firn_result result = firn_sim_create(&request->def, sim, error);
+    firn_sim_def def = request->def;
+    def.free_flight = FIRN_FLIGHT_ALL;
+    firn_result result = firn_sim_create(&def, sim, error);
     if (result == FIRN_OK)
         result = firn_sim_add_source(*sim, &spray, NULL, error);
     firn_free(points);

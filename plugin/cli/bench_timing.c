@@ -67,7 +67,7 @@ firn_result firn_bench_round(firn_sim *sim, int steps, firn_bench_cost *best, fi
     double end = firn_seconds();
     if (m.count <= FIRN_BENCH_SUBSTEPS)
         m.substep[m.count - 1] += end - m.mark; // what a call does behind its last substep
-    double scale = 1e9 / ((double)m.count * (double)firn_sim_particles(sim).count);
+    double scale = 1e9 / ((double)m.count * (double)firn_sim_particle_count(sim));
     double ns = scale * (end - start);
     keep_fastest(&m, scale, best);
     if (best->ns > 0.0 && ns >= best->ns)

@@ -49,6 +49,12 @@ static const char *status_of(int code)
     return code == FIRN_EXIT_OK ? "done" : firn_signals_stop() != 0 ? "stopped" : "failed";
 }
 
+// What is there stays, and so does what the table says of it.
+static bool is_refusal(int code)
+{
+    return code == FIRN_EXIT_EXISTS || code == FIRN_EXIT_STALE || code == FIRN_EXIT_LOCKED;
+}
+
 static int cook_variant(const request *own, const firn_wedge *wedge, const char *path,
                         size_t variant)
 {
@@ -68,10 +74,13 @@ static int cook_variant(const request *own, const firn_wedge *wedge, const char 
     def.resume = own->resume != NULL;
     def.overwrite = own->overwrite != NULL;
     firn_error error;
-    firn_result result = firn_wedge_note(wedge, graph, variant, "cooking", -1, &error);
+    firn_wedge_mark mark;
+    firn_result result = firn_wedge_begin(wedge, graph, variant, def.overwrite, &mark, &error);
     if (result == FIRN_OK) {
         code = firn_bake_run(graph, &def, &run);
-        result = firn_wedge_note(wedge, graph, variant, status_of(code), code, &error);
+        bool kept = is_refusal(code) && mark.state[0] != '\0';
+        result = firn_wedge_note(wedge, graph, variant, kept ? mark.state : status_of(code),
+                                 kept ? mark.code : code, &error);
     }
     firn_graph_destroy(graph);
     return result == FIRN_OK ? code : firn_exit_of(result, &error);
@@ -93,6 +102,7 @@ static int cook_all(const request *own, const firn_wedge *wedge, const char *pat
 {
     int code = FIRN_EXIT_OK, only = -1;
     size_t count = firn_wedge_count(wedge);
+    bool any = false; // that was cooked
     if (own->only != NULL && !firn_read_int(own->only, 0, (int)count - 1, &only))
         return firn_usage("wedge", "--only must be 0 to %zu, not '%s'", count - 1, own->only);
     firn_signals_catch();
@@ -100,6 +110,7 @@ static int cook_all(const request *own, const firn_wedge *wedge, const char *pat
         if (only >= 0 && v != (size_t)only)
             continue;
         int one = cook_variant(own, wedge, path, v);
+        any = any || !is_refusal(one);
         if (one != FIRN_EXIT_OK) {
             fprintf(stderr, "firn wedge: variant w%zu ended with exit code %d\n", v, one);
             code = code == FIRN_EXIT_OK || firn_signals_stop() != 0 ? one : code;
@@ -107,7 +118,7 @@ static int cook_all(const request *own, const firn_wedge *wedge, const char *pat
         if (one == FIRN_EXIT_USAGE)
             return code;
     }
-    if (firn_signals_stop() != 0)
+    if (firn_signals_stop() != 0 || !any)
         return code;
     int drawn = draw_sheet(own, wedge, path);
     return code != FIRN_EXIT_OK ? code : drawn;

@@ -61,6 +61,16 @@ static int find_points(const firn_abc *archive, const char *pattern)
     return -1;
 }
 
+static bool has_meshes(const firn_abc *archive)
+{
+    for (int i = 0; i < firn_abc_object_count(archive); i++) {
+        int kind = firn_abc_object_at(archive, i)->kind;
+        if (kind == FIRN_ABC_KIND_POLYMESH || kind == FIRN_ABC_KIND_SUBD)
+            return true;
+    }
+    return false;
+}
+
 static void close_archive(firn_point_file *file)
 {
     firn_abc_close(file->abc);
@@ -94,8 +104,11 @@ static firn_result read_abc(firn_point_file *file, const char *path, const char 
     FIRN_TRY(open_archive(file, path, error));
     int object = find_points(file->abc, pattern);
     if (object < 0)
-        return firn_fail(error, FIRN_ERR_NOT_FOUND, "'%s' has no particles%s%s", path,
-                         pattern[0] != '\0' ? " under " : "", pattern);
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "'%s' has no particles%s%s%s", path,
+                         pattern[0] != '\0' ? " under " : "", pattern,
+                         has_meshes(file->abc) ? "; it has meshes, which sources fill with "
+                                                 "region = mesh"
+                                               : "");
     firn_abc_points *read = &file->abc_points;
     FIRN_TRY(firn_abc_read_points(file->abc, object, time, read, error));
     FIRN_TRY(claim_columns(file, 4 + (size_t)read->attribute_count, error));
@@ -205,6 +218,15 @@ static void give_up(firn_point_file *file)
     file->points = (firn_points){0};
 }
 
+static bool is_geometry(const char *path)
+{
+    static const char *const endings[] = {".bgeo", ".geo", ".bgeo.gz", ".geo.gz", ".bgeo.sc"};
+    for (size_t i = 0; i < FIRN_COUNT(endings); i++)
+        if (firn_path_ends_with(path, endings[i]))
+            return true;
+    return false;
+}
+
 firn_result firn_point_file_read(firn_point_file *file, const char *path, const char *object,
                                  double time, firn_error *error)
 {
@@ -216,7 +238,12 @@ firn_result firn_point_file_read(firn_point_file *file, const char *path, const 
         return read_vdb(file, path, object, error);
     if (firn_path_ends_with(path, ".ply"))
         return read_ply(file, path, error);
-    return read_bgeo(file, path, error);
+    if (is_geometry(path))
+        return read_bgeo(file, path, error);
+    return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                     "'%.300s' is no file of points that can be read; points are .bgeo, .geo, "
+                     ".abc, .vdb or .ply files",
+                     path);
 }
 
 void firn_point_file_close(firn_point_file *file)

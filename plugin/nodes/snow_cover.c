@@ -21,7 +21,7 @@ static const firn_node_rows rows[] = {
     {firn_cover_params, offsetof(settings, cover)},
     {firn_source_params, offsetof(settings, def),
      "region center radius half_size seed velocity angular_velocity inherit_velocity start end "
-     "shell_thickness shell_stiffness shell_density"},
+     "shell_thickness shell_stiffness shell_density size_spread density_spread"},
 };
 
 static void reset(void *memory)

@@ -8,7 +8,7 @@ typedef struct settings {
     firn_vec3 center, half_size;
     float rate;
     int rate_unit;
-    float fall_speed;
+    float fall_speed, fall_spread, flutter, size_spread;
     bool warm_up, loose;
     float particles_per_cell;
     int seed;
@@ -37,6 +37,12 @@ static const firn_param params[] = {
      "square meter in a second; 1 is 3600 mm/h", "mm_h|kg_m2_s"},
     {FIRN_PARAM(settings, fall_speed), FIRN_FLOAT, {1}, 0.05, 50, "m/s",
      "Speed at which flakes fall in still air: 0.5 to 1.5 for dry flakes, 2 to 3 for graupel"},
+    {FIRN_PARAM(settings, fall_spread), FIRN_FLOAT, {0.12}, 0, 0.9, "",
+     "Share by which flakes fall faster or slower than that, each for itself"},
+    {FIRN_PARAM(settings, flutter), FIRN_FLOAT, {0.1}, 0, 100, "m/s",
+     "Speed at which flakes sway on their way down, each for itself"},
+    {FIRN_PARAM(settings, size_spread), FIRN_FLOAT, {0.3}, 0, 0.9, "",
+     "Share by which the mass and volume of flakes vary"},
     {FIRN_PARAM(settings, warm_up), FIRN_BOOL, {1}, 0, 1, "",
      "The box is full of flakes at the start; else the first ones have to fall through it"},
     {FIRN_PARAM(settings, loose), FIRN_BOOL, {1}, 0, 1, "",
@@ -111,6 +117,8 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     FIRN_TRY(check_density(own->material.density, rate_of(s), s->fall_speed, error));
     own->data.material = &own->material;
     own->data.fall_speed = s->fall_speed;
+    own->data.fall_spread = s->fall_spread;
+    own->data.flutter = s->flutter;
     firn_source_def *def = &own->data.def;
     *def = firn_source_def_default();
     place(s, def);
@@ -120,6 +128,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     def->velocity = firn_vec(0.0f, -s->fall_speed, 0.0f);
     def->start = s->start;
     def->end = s->end;
+    def->size_spread = s->size_spread;
     def->snowfall = rate_of(s) / own->material.density;
     def->loose = s->loose;
     own->made = true;
@@ -137,7 +146,7 @@ const firn_node_type firn_node_snowfall = {
     .label = "Snowfall",
     .category = "Simulation",
     .help = "Flakes that fall through a box of air and pile up on what is below.",
-    .version = 1,
+    .version = 2,
     .params = params,
     .param_count = FIRN_COUNT(params),
     .settings_size = sizeof(settings),

@@ -23,7 +23,7 @@ typedef struct settings {
     firn_sim_def def;
 } settings;
 
-enum { STAT_COUNT = 18 };
+enum { STAT_COUNT = 20 };
 
 // What firn_sim_change takes over.
 #define ANIMATED                                                                                   \
@@ -182,6 +182,8 @@ static firn_result add_air(const firn_cook *cook, firn_error *error)
         if (!(source->fall_speed > 0.0f))
             continue;
         firn_force_def air = firn_force_def_drag(firn_vec(0.0f, 0.0f, 0.0f), source->fall_speed);
+        air.fall_spread = source->fall_spread;
+        air.flutter = source->flutter;
         const firn_material_def *material =
             source->material != NULL ? source->material : common_material(cook);
         if (material != NULL)
@@ -263,6 +265,8 @@ static void collect_stats(state *own)
     firn_step_stats now = firn_sim_stats(own->sim);
     const firn_stat stats[STAT_COUNT] = {
         {"particles", (double)own->particle_count},
+        {"flying", (double)now.flying},
+        {"settled", (double)now.settled},
         {"asleep", (double)now.asleep},
         {"time", firn_sim_time(own->sim)},
         {"substeps", own->substeps_before < 0 ? 0.0 : (double)(now.substep - own->substeps_before)},
@@ -395,7 +399,7 @@ static firn_result view(firn_cook *cook, firn_error *error)
 {
     const settings *s = cook->settings;
     state *own = cook->state;
-    size_t count = firn_sim_particles(own->sim).count, columns = 0;
+    size_t count = firn_sim_particle_count(own->sim), columns = 0;
     own->particle_count = count;
     FIRN_TRY(claim_columns(own, count, error));
     for (int i = 0; i < own->channel_count; i++) {

@@ -21,8 +21,8 @@ typedef struct state {
 
 static const firn_node_rows rows[] = {
     {firn_force_params, offsetof(settings, def),
-     "kind acceleration active_from active_to velocity fall_speed shelter density gust gust_size "
-     "gust_seed",
+     "kind acceleration active_from active_to velocity fall_speed fall_spread flutter shelter "
+     "density gust gust_size gust_seed",
      NULL, NULL},
     {firn_axes_params, offsetof(settings, input.axes), NULL, "file_"},
     {firn_clip_params, offsetof(settings, input.clip), NULL, "time_"},
@@ -43,6 +43,12 @@ static const firn_param params[] = {
     {"fall_speed", offsetof(settings, def.fall_speed), FIRN_FLOAT, {1}, 1e-3, 1e3, "m/s",
      "Speed at which single grains fall in still air: 0.5 to 3 for flakes; the smaller, the more "
      "air drags"},
+    {"fall_spread", offsetof(settings, def.fall_spread), FIRN_FLOAT, {0}, 0, 0.9, "",
+     "Share by which flakes outside the grid fall faster or slower than that, each for itself: "
+     "0.12 is what flakes do", .added = true},
+    {"flutter", offsetof(settings, def.flutter), FIRN_FLOAT, {0}, 0, 100, "m/s",
+     "Speed at which flakes outside the grid sway on their way down, each for itself",
+     .added = true},
     {"shelter", offsetof(settings, def.shelter), FIRN_FLOAT, {0.25}, 0, 1e3, "",
      "Share of packed snow in a cell from which on air gets neither into it nor at what is within "
      "two cells: thin snow drifts, packed snow holds; above 1 wind wears the surface of packed "

@@ -175,15 +175,22 @@ firn_result firn_wedge_bake(const firn_wedge *wedge, size_t variant, firn_graph 
                             const firn_bake_def *def, firn_error *error)
 {
     const firn_bake_def whole = firn_bake_def_default();
-    FIRN_TRY(firn_wedge_apply(wedge, variant, graph, error));
-    FIRN_TRY(firn_wedge_note(wedge, graph, variant, "cooking", -1, error));
-    firn_result result = firn_graph_bake(graph, def != NULL ? def : &whole, error);
-    const char *state = result == FIRN_OK              ? "done"
-                        : result == FIRN_ERR_CANCELLED ? "stopped"
-                                                       : "failed";
+    firn_wedge_mark mark;
     firn_error late;
-    firn_result noted =
-        firn_wedge_note(wedge, graph, variant, state, result == FIRN_OK ? 0 : -1, &late);
+    def = def != NULL ? def : &whole;
+    FIRN_TRY(firn_wedge_apply(wedge, variant, graph, error));
+    FIRN_TRY(firn_wedge_begin(wedge, graph, variant, def->overwrite, &mark, error));
+    firn_result result = firn_graph_bake(graph, def, error);
+    bool refused =
+        result == FIRN_ERR_EXISTS || result == FIRN_ERR_STALE || result == FIRN_ERR_LOCKED;
+    if (!refused || mark.state[0] == '\0') {
+        const char *state = result == FIRN_OK              ? "done"
+                            : result == FIRN_ERR_CANCELLED ? "stopped"
+                                                           : "failed";
+        mark.code = result == FIRN_OK ? 0 : -1;
+        snprintf(mark.state, sizeof mark.state, "%s", state);
+    }
+    firn_result noted = firn_wedge_note(wedge, graph, variant, mark.state, mark.code, &late);
     if (result == FIRN_OK && noted != FIRN_OK)
         return firn_fail(error, noted, "%s", late.message);
     return result;

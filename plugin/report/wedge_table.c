@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -125,6 +126,57 @@ firn_result firn_wedge_note(const firn_wedge *wedge, const firn_graph *graph, si
     firn_result result = rewrite(wedge, folder, variant, note, error);
     close(descriptor);
     return result;
+}
+
+// Takes over what a row says of a variant; false when it tells of one of other values.
+static bool take_row(const firn_wedge *wedge, size_t number, size_t variant,
+                     const firn_csv_row *row, firn_wedge_mark *mark)
+{
+    const char *state = row->count >= 2 ? row->cells[row->count - 2] : "";
+    bool fits = number < wedge->variant_count && is_row_of(wedge, number, row);
+    if (fits && number == variant) {
+        snprintf(mark->state, sizeof mark->state, "%.31s", state);
+        if (row->cells[row->count - 1][0] != '\0')
+            mark->code = (int)strtol(row->cells[row->count - 1], NULL, 10);
+    }
+    return fits || strcmp(state, "waiting") == 0;
+}
+
+static firn_result look_back(const firn_wedge *wedge, const char *folder, size_t variant,
+                             bool overwrite, firn_wedge_mark *mark, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    void *text = NULL;
+    size_t size = 0, number = 0;
+    snprintf(path, sizeof path, "%.4000s/wedges.csv", folder);
+    if (firn_file_read(path, TABLE_LIMIT, &text, &size, NULL) != FIRN_OK)
+        return FIRN_OK; // there is none
+    firn_csv_row *row = firn_alloc(sizeof *row);
+    const char *at = text, *end = at + size;
+    bool same = true;
+    if (row != NULL && firn_csv_read(&at, end, row))
+        for (; same && firn_csv_read(&at, end, row); number++)
+            same = take_row(wedge, number, variant, row, mark) || overwrite;
+    bool fine = row != NULL;
+    firn_free(row);
+    firn_free(text);
+    if (!fine)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read '%s'", path);
+    return same ? FIRN_OK
+                : firn_fail(error, FIRN_ERR_EXISTS,
+                            "'%.700s' tells of variants of other values, w%zu for one; overwrite "
+                            "replaces them, another version leaves them",
+                            path, number - 1);
+}
+
+firn_result firn_wedge_begin(const firn_wedge *wedge, const firn_graph *graph, size_t variant,
+                             bool overwrite, firn_wedge_mark *before, firn_error *error)
+{
+    char folder[FIRN_PATH_SIZE];
+    *before = (firn_wedge_mark){.code = -1};
+    FIRN_TRY(firn_wedge_home(graph, folder, error));
+    FIRN_TRY(look_back(wedge, folder, variant, overwrite, before, error));
+    return firn_wedge_note(wedge, graph, variant, "cooking", -1, error);
 }
 
 // --- Reading -------------------------------------------------------------------------------------

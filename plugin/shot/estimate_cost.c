@@ -46,7 +46,7 @@ static firn_result count_seeds(const firn_source_def *source, double cell, doubl
         firn_result result = firn_sim_create(&def, &sim, error);
         if (result == FIRN_OK)
             result = firn_sim_add_source(sim, &copy, NULL, error);
-        count = result == FIRN_OK ? firn_sim_particles(sim).count : 0;
+        count = result == FIRN_OK ? firn_sim_particle_count(sim) : 0;
         firn_sim_destroy(sim);
         if (result == FIRN_ERR_ARGUMENT && size > cell)
             continue;

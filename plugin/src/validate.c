@@ -79,14 +79,15 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
     }
     if (missing + unreadable == 0)
         return FIRN_OK;
+    const firn_node_type *type = node->type->node;
+    bool may_bridge = present > 0 && unreadable == 0 && type->bridges_gaps != NULL;
+    bool bridged = may_bridge && type->bridges_gaps(node->settings, param);
     char message[FIRN_MESSAGE_SIZE], more[64] = "";
     if (missing + unreadable > 1)
         snprintf(more, sizeof more, " (and %d more of its frames)", missing + unreadable - 1);
-    snprintf(message, sizeof message, "%s.%s: %s '%.700s'%s", node->name, param->name,
-             missing > 0 ? "there is no file" : "nothing can be read from", first, more);
-    const firn_node_type *type = node->type->node;
-    bool bridged = present > 0 && unreadable == 0 && type->bridges_gaps != NULL &&
-                   type->bridges_gaps(node->settings, param);
+    snprintf(message, sizeof message, "%s.%s: %s '%.700s'%s%s", node->name, param->name,
+             missing > 0 ? "there is no file" : "nothing can be read from", first, more,
+             may_bridge && !bridged ? "; sequence_missing = hold or interpolate goes without" : "");
     firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR,
                             missing > 0 ? FIRN_ERR_NOT_FOUND : FIRN_ERR_FORMAT, node->name,
                             param->name, message};

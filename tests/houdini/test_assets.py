@@ -203,8 +203,9 @@ class Parameters(unittest.TestCase):
                 continue
             operator = self.operators[model.asset_name(node)]
             labels = operator.script.labels("inputlabel")
-            for port in node["inputs"]:
-                self.assertIn(port["name"].capitalize().replace("_", " "), labels)
+            for place, port in enumerate(node["inputs"]):
+                # A subnet has four wires; the rest is listed by path.
+                self.assertEqual(port["name"].capitalize().replace("_", " ") in labels, place < 4)
                 if port["many"]:
                     block = self.block(model.asset_name(node), port["name"] + "_nodes")
                     self.assertEqual((block.kind, block.get("default")), ("multiparm", 0))

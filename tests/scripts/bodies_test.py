@@ -49,7 +49,8 @@ class Bodies(unittest.TestCase):
         self.folder.cleanup()
 
     def firn(self, *words, code=0):
-        run = subprocess.run([FIRN, *map(str, words)], cwd=self.path, capture_output=True, text=True)
+        run = subprocess.run([FIRN, *map(str, words)], cwd=self.path, capture_output=True,
+                             text=True)
         self.assertEqual(run.returncode, code, run.stdout + run.stderr)
         return run.stdout + run.stderr
 
@@ -130,7 +131,8 @@ class Bodies(unittest.TestCase):
         self.refused(shot({"m": body(shape="mesh", file="walk.$F4.obj")}), "m", "keeps its shape")
         self.refused(shot({"m": body(shape="mesh", file="a.obj", pieces=True)}), "pieces")
         self.refused(shot({"ball": BALL, "j": {
-            "type": "joint", "inputs": {"first": "ground", "second": "ball"}}}), "ground", "animated")
+            "type": "joint", "inputs": {"first": "ground", "second": "ball"}}}),
+            "ground", "animated")
         loose = shot({"j": {"type": "joint", "inputs": {"second": "ball"}}})
         loose["nodes"]["ball"] = BALL
         self.refused(loose, "'j'", "not linked")

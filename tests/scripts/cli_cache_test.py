@@ -165,6 +165,22 @@ class Keeping(Cache):
             self.assert_untouched()
             self.assertEqual(Path(self.scene).read_bytes(), scene)
 
+    def test_a_wedge_that_is_refused_leaves_its_table(self):
+        words = ["wedge", self.scene, "--set", "name=many", "--quiet"]
+        table = self.folder / "cache/many/v1/wedges.csv"
+        self.firn(*words, "--vary", "ball.radius=0.1,0.08")
+        before = files_of(table.parent)
+        for values in ("0.1,0.08", "0.2,0.08", "0.1"):  # the same, another, one less
+            self.firn(*words, "--vary", f"ball.radius={values}", code=11)
+            self.assertTrue(files_of(table.parent) == before, values)
+        self.firn(*words, "--vary", "ball.radius=0.2,0.08", "--resume", code=11)
+        self.assertIn("tells of variants of other values, w0 for one", self.err)
+        self.assertTrue(files_of(table.parent) == before)
+        self.firn(*words, "--vary", "ball.radius=0.1,0.08,0.06", "--resume")  # one more
+        self.assertIn("2,0.06,w2,done,0", table.read_text().replace("\r", ""))
+        self.firn(*words, "--vary", "ball.radius=0.2,0.08", "--overwrite")
+        self.assertIn("0,0.2,w0,done,0", table.read_text())
+
     def test_pictures_of_a_cache_are_not_drawn_over(self):
         text = json.loads(Path(self.scene).read_text())
         text["name"] = "drawn"

@@ -216,6 +216,11 @@ class ExitCodes(Firn):
         self.firn(*words, "--set", "ground.mesh_voxel_size=0.05", code=2)
         self.assertRegex(self.err, "voxels of .*if it is in centimeters, set file_unit to cm")
         self.refused(6, "big.*a mesh.*set shape to mesh", *words, "--set", "ground.shape=level_set")
+        Path(self.folder, "big.0003.obj").unlink()
+        self.refused(5, r"big.0003.*sequence_missing = hold", *words)
+        self.assertIn("ready", self.firn(*words, "--set", "ground.sequence_missing=hold"))
+        self.refused(1, "no file of points", "check", self.scene, "--set", "ball.region=points",
+                     "--set", "ball.file=big.0001.obj")
         Path(self.folder, "big.0003.obj").write_text("v 1 2\n")
         self.assertIn("inputs: 2 read", self.firn(*words))
         self.firn(*words, "--all-frames", code=10)

@@ -34,6 +34,7 @@ typedef struct firn_collider_def {
     float friction;                  // Coulomb's mu
     float restitution;               // 0 keeps nothing of the normal speed, 1 all
     float adhesion;                  // Pa, that it takes to pull snow off
+    float sticking_speed;            // m/s, slower grains stay where they hit; 0: see restitution
     float offset;                    // m, grows the surface outward
     double active_from, active_to;   // s, simulated time in which it collides
     const firn_level_set *level_set; // for FIRN_SHAPE_LEVEL_SET; the arrays must outlive its use

@@ -45,6 +45,8 @@ typedef struct firn_force_def {
     float fall_speed;       // m/s, at which drag and gravity balance in still air
     float shelter;          // share of packed snow in a cell that air does not enter; 0: none
     float density;          // kg/m^3, of packed snow
+    float fall_spread;      // share by which single grains fall faster or slower than that
+    float flutter;          // m/s, of the air that single grains sway with
     float gust;             // m/s, usual speed of gusts on top of it; 0: none
     float gust_size;        // m, of their eddies
     int gust_seed;          // which gusts

@@ -7,6 +7,7 @@
 
 #include "firn/base.h"
 #include "firn/channel.h"
+#include "firn/checkpoint_info.h"
 #include "firn/collider.h"
 #include "firn/exchange.h"
 #include "firn/field.h"
@@ -31,6 +32,9 @@ typedef enum firn_integrator {
 } firn_integrator;
 typedef enum firn_volume { FIRN_VOLUME_SEED, FIRN_VOLUME_GRID } firn_volume;
 
+/// What flies outside the grid while it is alone, method.md section 11: flakes of sources with
+/// snowfall until they near snow; or also spray, particles that have left all others behind.
+enum { FIRN_FLIGHT_OFF, FIRN_FLIGHT_SNOWFALL, FIRN_FLIGHT_ALL };
 enum { FIRN_ISA_NATIVE, FIRN_ISA_PORTABLE }; // portable: bits of every x86-64 with AVX2 and FMA
 
 typedef struct firn_sim_def {
@@ -57,6 +61,7 @@ typedef struct firn_sim_def {
     int thread_count;                     // 0 uses every core
     double memory_limit;                  // MB, 0: none
     int isa;                              // FIRN_ISA_NATIVE or FIRN_ISA_PORTABLE
+    int free_flight;                      // FIRN_FLIGHT_OFF and so on
 } firn_sim_def;
 
 FIRN_API void firn_sim_def_reset(firn_sim_def *def, size_t size);
@@ -164,6 +169,8 @@ typedef struct firn_step_stats {
     double product_seconds;           // part of the solve: the Hessian times vectors
     double explicit_cost;             // us per particle and simulated second, as estimated for
     double implicit_cost;             // integrator = auto at the start of the call; else 0
+    size_t flying;                    // of the particles, grains outside the grid in the air
+    size_t settled;                   // of them, single grains that lie on a collider
 } firn_step_stats;
 
 /// The name of a stage of firn_step_stats.seconds, such as "p2g"; NULL past the last.
@@ -211,7 +218,12 @@ typedef struct firn_collider_force {
 FIRN_API firn_result firn_sim_collider_force(const firn_sim *sim, firn_collider_id id,
                                              firn_collider_force *force, firn_error *error);
 
-/// Read-only arrays of the particles. Their order may change every step; id does not. Valid until
+/// Particles of this rank, those outside the grid included.
+FIRN_API size_t firn_sim_particle_count(const firn_sim *sim);
+
+/// Read-only arrays of the particles: those on the grid, then grains outside it. While there are
+/// such grains the arrays are copies, made by each call; none are given where memory does not
+/// suffice. Their order may change every step; id does not. Valid until
 /// the simulation changes. Vectors are read with firn_sim_read.
 typedef struct firn_particle_view {
     size_t count;
@@ -266,22 +278,6 @@ FIRN_API firn_result firn_sim_load_memory(firn_sim *sim, const void *bytes, size
 /// inputs. Checkpoints carry it, and loading one that has another is refused (FIRN_ERR_STALE).
 /// Zero, as at first: any checkpoint whose settings fit.
 FIRN_API void firn_sim_set_origin(firn_sim *sim, uint64_t origin);
-
-/// What a checkpoint says about itself, without a simulation to load it into.
-typedef struct firn_checkpoint_info {
-    char program[16]; // version of Firn, "0.1.0"
-    int format;       // version of the format
-    double time;      // s, simulated
-    int64_t substep;  // number since the simulation began
-    size_t particles, blocks;
-    size_t bytes;
-    uint64_t checksum;
-    float cell_size;                  // m
-    int kernel, transfer, integrator; // as in firn_sim_def
-    int material_count, source_count; // the default material and bonds of chunks included
-} firn_checkpoint_info;
-FIRN_API firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info,
-                                          firn_error *error);
 
 /// A checksum of the whole state: equal for equal bits.
 FIRN_API uint64_t firn_sim_hash(const firn_sim *sim);

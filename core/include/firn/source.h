@@ -68,8 +68,10 @@ typedef struct firn_source_def {
     float chunk_bond;      // factor on critical_stretch in the snow between them
     float strength_noise;  // amplitude of lumps of all sizes in the logarithm of the stiffness
 
-    float snowfall; // m/s: flakes so far apart that snow grows by this; 0: a body of snow
-    bool loose;     // flakes without hold, that pack by the density they come to
+    float snowfall;       // m/s: flakes so far apart that snow grows by this; 0: a body of snow
+    float size_spread;    // share by which mass and volume of flakes vary
+    float density_spread; // share by which their density varies
+    bool loose;           // flakes without hold, that pack by the density they come to
 
     // A region that moves: what it sweeps over until `end` becomes snow, which has `velocity`.
     firn_vec3 travel;          // m, that the region has come from its place when this is taken over

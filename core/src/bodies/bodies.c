@@ -168,6 +168,10 @@ firn_result firn_bodies_add_joint(firn_bodies *bodies, const firn_joint_def *def
     if (def->first.index1 != 0)
         FIRN_TRY(firn_bodies_find(bodies, def->first, &body, error));
     FIRN_TRY(firn_bodies_find(bodies, def->second, &body, error));
+    if (def->limited && def->lower > def->upper)
+        return firn_fail(error, FIRN_ERR_ARGUMENT,
+                         "joint.lower is %g rad, above joint.upper, %g rad", (double)def->lower,
+                         (double)def->upper);
     if (def->first.index1 == def->second.index1)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "a joint needs two different bodies");
     firn_joint *joints = bodies->joints.data;

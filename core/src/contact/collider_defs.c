@@ -26,6 +26,10 @@ static const firn_param collider_params[] = {
      "Traction that it takes to pull snow off; it also adds to what friction holds. A layer of "
      "depth d hangs from a ceiling while this is above density x gravity x d: 196 Pa for 5 cm of "
      "packed snow. Without end it is sticky"},
+    {ROW(sticking_speed), FIRN_FLOAT, {0.0}, 0.0, 1e3, "m/s",
+     "Single grains that hit slower than this stay; faster ones get restitution x sqrt(1 - (this / "
+     "speed)^2) of their speed back. 0.3 with a restitution of 0.3 suits flakes; 0: all above 0.1 "
+     "m/s bounce alike", .added = true},
     {ROW(offset), FIRN_FLOAT, {0.0}, -100.0, 100.0, "m", "Grows the surface outward"},
     {ROW(active_from), FIRN_DOUBLE, {-1e9}, -1e9, 1e9, "s",
      "Simulated time from which it collides"},

@@ -239,6 +239,23 @@ bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center,
     return false;
 }
 
+bool firn_collider_comes_near(const firn_colliders *colliders, int slot, firn_vec3 center,
+                              float radius)
+{
+    const firn_collider *collider = firn_collider_slot(colliders, slot);
+    return !collider->still && is_near(collider, center, radius);
+}
+
+bool firn_colliders_bodies_near(const firn_colliders *colliders, firn_vec3 center, float radius)
+{
+    for (int i = 0; i < colliders->slot_count; i++) {
+        const firn_collider *collider = firn_collider_slot(colliders, i);
+        if (collider->alive && collider->driven && is_near(collider, center, radius))
+            return true;
+    }
+    return false;
+}
+
 uint64_t firn_colliders_acting(const firn_colliders *colliders, bool *moving)
 {
     uint64_t acting = 0;

@@ -179,11 +179,13 @@ firn_result firn_colliders_change(firn_colliders *colliders, firn_collider_id id
     FIRN_TRY(firn_collider_def_check(def, error));
     firn_collider_def *own = &collider->def;
     *changed = own->contact != def->contact || own->friction != def->friction ||
-               own->restitution != def->restitution || own->adhesion != def->adhesion;
+               own->restitution != def->restitution || own->adhesion != def->adhesion ||
+               own->sticking_speed != def->sticking_speed;
     own->contact = def->contact;
     own->friction = def->friction;
     own->restitution = def->restitution;
     own->adhesion = def->adhesion;
+    own->sticking_speed = def->sticking_speed;
     return FIRN_OK;
 }
 

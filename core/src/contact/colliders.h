@@ -112,7 +112,8 @@ firn_result firn_colliders_remove(firn_colliders *colliders, firn_collider_id id
                                   firn_error *error);
 firn_result firn_colliders_move(firn_colliders *colliders, firn_collider_id id,
                                 const firn_pose_key *keys, int count, firn_error *error);
-/// Takes over contact, friction, restitution and adhesion; says whether any was different.
+/// Takes over contact, friction, restitution, adhesion and sticking speed; says whether any was
+/// different.
 firn_result firn_colliders_change(firn_colliders *colliders, firn_collider_id id,
                                   const firn_collider_def *def, bool *changed, firn_error *error);
 /// A level set that deforms leaves its def's level set and pose behind; it cannot be moved any
@@ -145,6 +146,13 @@ bool firn_colliders_are_still(const firn_colliders *colliders, const firn_near *
 
 /// True when one of these colliders does not stand still.
 bool firn_colliders_move_near(const firn_colliders *colliders, firn_vec3 center, float radius);
+
+/// True when the collider in a slot acts, does not stand still, and comes within radius of center.
+bool firn_collider_comes_near(const firn_colliders *colliders, int slot, firn_vec3 center,
+                              float radius);
+
+/// True when one that is the surface of a free body acts and comes within radius of center.
+bool firn_colliders_bodies_near(const firn_colliders *colliders, firn_vec3 center, float radius);
 
 /// A number that stands for the set of colliders that act in the prepared substep, different for
 /// different sets: a bit for each of the first 64, beyond those a hash. And whether any moves.

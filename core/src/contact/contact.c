@@ -19,8 +19,21 @@ typedef struct surface {
     const firn_collider_def *def;
     firn_vec3 velocity; // m/s
     firn_vec3 normal;
-    float grip; // m/s, that what sticks to it may be pulled away with and still be held
+    float grip;           // m/s, that what sticks to it may be pulled away with and still be held
+    float sticking_speed; // m/s, see bounce_of
 } surface;
+
+// What an impact gives back, m/s along the normal. Single grains that are slower than the sticking
+// speed stay, and faster ones lose the more the closer they come to it: method.md (16a). Nodes, and
+// grains on surfaces without one, bounce or do not.
+static float bounce_of(const surface *at, float vn)
+{
+    float stays = at->sticking_speed > 0.0f ? at->sticking_speed : RESTITUTION_SPEED;
+    if (!(vn < -stays))
+        return 0.0f;
+    float lost = at->sticking_speed / vn;
+    return -at->def->restitution * vn * (lost < 0.0f ? sqrtf(1.0f - lost * lost) : 1.0f);
+}
 
 static response respond(const surface *at, firn_vec3 velocity)
 {
@@ -35,7 +48,7 @@ static response respond(const surface *at, firn_vec3 velocity)
     firn_vec3 tangential = firn_add_scaled(relative, -vn, normal);
     float rub = def->friction * firn_larger(at->grip - vn, 0.0f);
     float speed = firn_length(tangential);
-    float bounce = vn < -RESTITUTION_SPEED ? -def->restitution * vn : 0.0f;
+    float bounce = bounce_of(at, vn);
     firn_vec3 after = firn_add_scaled(surface_velocity, bounce, normal);
     // Without friction nothing holds a node, even one that does not slide yet.
     if (rub > 0.0f && speed <= rub)
@@ -186,7 +199,7 @@ static bool touch(node *n, const firn_collider *collider, const firn_mass_point 
     // What is still outside may come closer.
     if (site.distance > 0.0f && firn_dot(firn_sub(before, surface_velocity), normal) < 0.0f)
         return false;
-    const surface at = {&collider->def, surface_velocity, normal, grip};
+    const surface at = {&collider->def, surface_velocity, normal, grip, 0.0f};
     response hit = respond(&at, before);
     if (hit.state == FIRN_NODE_FREE)
         return false;
@@ -405,7 +418,7 @@ static bool collide(const firn_collider *collider, flight *f, const firn_mass_po
     firn_vec3 normal = flat ? direction_back(collider, f, surface_velocity)
                             : firn_scale(1.0f / steep, at.gradient);
     const surface met = {&collider->def, surface_velocity, normal,
-                         particle_grip(collider, particle)};
+                         particle_grip(collider, particle), collider->def.sticking_speed};
     firn_vec3 velocity = flat ? surface_velocity : respond(&met, f->velocity).velocity;
     // Until the impact it flies as it did, from there on with its new velocity.
     firn_vec3 change = firn_sub(velocity, f->velocity);

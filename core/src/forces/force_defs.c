@@ -24,6 +24,12 @@ static const firn_param force_params[] = {
      "snow too; 0: nothing shields", .visible_when = "kind==drag"},
     {ROW(density), FIRN_FLOAT, {400.0}, 1e-3, 1e5, "kg/m^3",
      "Density of packed snow, which the shelter is measured by", .visible_when = "kind==drag"},
+    {ROW(fall_spread), FIRN_FLOAT, {0.0}, 0.0, 0.9, "",
+     "Share by which single grains outside the grid fall faster or slower than that, each for "
+     "itself: 0.12 is what flakes do", .visible_when = "kind==drag", .added = true},
+    {ROW(flutter), FIRN_FLOAT, {0.0}, 0.0, 100.0, "m/s",
+     "Speed at which single grains outside the grid sway on their way down, each for itself",
+     .visible_when = "kind==drag", .added = true},
     {ROW(gust), FIRN_FLOAT, {0.0}, 0.0, 1e3, "m/s",
      "Usual speed of gusts on top of it: eddies that travel with the air and change on the way, "
      "without thickening it anywhere", .visible_when = "kind==drag"},

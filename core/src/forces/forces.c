@@ -298,6 +298,35 @@ static firn_vec3 gust_at(const firn_force_def *def, double time, firn_vec3 posit
                     def->gust * (float)swirl[2]);
 }
 
+// From -1 to 1, equal for equal grains.
+static float share_of(const firn_force_def *def, uint32_t id, uint32_t stream)
+{
+    const uint32_t name[2] = {id, stream};
+    uint64_t bits = firn_hash64(name, sizeof name, (uint64_t)def->gust_seed);
+    return (float)(bits >> 40) * 0x1p-23f - 1.0f;
+}
+
+float firn_force_fall_speed(const firn_force_def *def, uint32_t id)
+{
+    return def->fall_speed * (1.0f + def->fall_spread * share_of(def, id, 1));
+}
+
+// A wave of parabolas, with period and amplitude 1: without the math library, the same everywhere.
+static float wave(double turns)
+{
+    double x = 2.0 * (turns - floor(turns)) - 1.0;
+    return (float)(4.0 * x * (1.0 - fabs(x)));
+}
+
+// The air that a grain sways with, about once in a second, on a path of its own.
+static firn_vec3 sway_of(const firn_force_def *def, double time, uint32_t id)
+{
+    double rate = 1.0 + 0.4 * (double)share_of(def, id, 2), turns = rate * time;
+    float x = wave(turns + (double)share_of(def, id, 3));
+    float z = wave(1.3 * turns + (double)share_of(def, id, 4));
+    return firn_vec(def->flutter * x, 0.0f, def->flutter * z);
+}
+
 static firn_vec3 air_at(const acting *a, const firn_force *force, int i)
 {
     const firn_force_def *def = &force->def;
@@ -306,6 +335,9 @@ static firn_vec3 air_at(const acting *a, const firn_force *force, int i)
     if (def->gust > 0.0f)
         air = firn_add(air, gust_at(def, a->forces->time + 0.5 * (double)a->forces->dt, place));
     air = firn_scale(def->strength, air);
+    if (a->points->grains && def->flutter > 0.0f)
+        air = firn_add(
+            air, sway_of(def, a->forces->time + 0.5 * (double)a->forces->dt, a->points->id[i]));
     // It does not blow into what is solid.
     firn_vec3 wall = a->points->wall[i];
     float into = firn_dot(firn_sub(air, a->points->wall_velocity[i]), wall);
@@ -317,16 +349,19 @@ static firn_vec3 air_at(const acting *a, const firn_force *force, int i)
 static bool apply_drag(const acting *a, const firn_force *force)
 {
     const firn_force_def *def = &force->def;
+    bool grains = a->points->grains, alike = !grains || !(def->fall_spread > 0.0f);
     float k = STANDARD_GRAVITY / (def->fall_speed * def->fall_speed), dt = a->forces->dt;
     float packed = def->shelter * def->density * a->cell_size * a->cell_size * a->cell_size;
     bool any = false;
     for (int i = 0; i < a->points->count; i++) {
         float most =
             a->points->lee[i] > a->points->mass[i] ? a->points->lee[i] : a->points->mass[i];
-        float open = packed > 0.0f ? 1.0f - most / packed : 1.0f;
+        float open = packed > 0.0f && !grains ? 1.0f - most / packed : 1.0f;
         if (!(open > 0.0f))
             continue;
         any = true;
+        float fall = alike ? def->fall_speed : firn_force_fall_speed(def, a->points->id[i]);
+        k = STANDARD_GRAVITY / (fall * fall);
         firn_vec3 air = air_at(a, force, i);
         firn_vec3 half = firn_scale(0.5f * dt, a->acceleration[i]);
         firn_vec3 relative = firn_sub(firn_sub(a->points->velocity[i], half), air);

@@ -61,7 +61,12 @@ typedef struct firn_force_points {
     float lee[FIRN_FORCE_NODES];               // kg, the most in a cell near it; 0: it stands alone
     firn_vec3 wall[FIRN_FORCE_NODES];          // normal of a solid close to it; zero: there is none
     firn_vec3 wall_velocity[FIRN_FORCE_NODES]; // m/s
+    bool grains; // single grains outside the grid: nothing shields them, and each falls by itself
+    uint32_t id[FIRN_FORCE_NODES]; // of the grains
 } firn_force_points;
+
+/// The speed (m/s) at which a grain falls in still air.
+float firn_force_fall_speed(const firn_force_def *def, uint32_t id);
 
 /// Lets all forces act on points that stand for cells of this edge (m), with gravity in m/s^2. True
 /// when air got to one of them.

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECKPOINT_VERSION = 5 };
+enum { CHECKPOINT_VERSION = 6 };
 
 static const char checkpoint_magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 
@@ -203,7 +203,7 @@ static bool sizes_are_sound(const firn_sim *sim, const firn_checkpoint_header *h
     const firn_state_scalars *s = &h->state;
     return s->count <= FIRN_PARTICLE_LIMIT && s->sorted_count <= s->count &&
            s->block_count <= s->sorted_count && s->touch_count <= FIRN_PARTICLE_LIMIT &&
-           h->total_size == size &&
+           s->grain_count <= FIRN_PARTICLE_LIMIT && h->total_size == size &&
            h->total_size == sizeof *h + firn_channel_list_size(h->channel_count) +
                                 firn_state_arrays(sim, s).bytes;
 }
@@ -242,6 +242,11 @@ static firn_result check_header(const firn_sim *sim, const firn_checkpoint_heade
                          "%s belongs to a simulation with %d bodies, this one has %d; add them "
                          "before loading",
                          name, h->body_count, sim->bodies.slot_count);
+    if (h->state.grain_count > 0 && firn_owners_shared(&sim->owners))
+        return firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                         "%s has %llu grains outside the grid, which belong to no rank; go on from "
+                         "it on one rank",
+                         name, (unsigned long long)h->state.grain_count);
     if (h->models != models_hash(sim))
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s was saved with materials of other models; resume the scene that "
@@ -314,12 +319,34 @@ static bool blocks_are_sound(const unsigned char *bytes, const firn_state_scalar
     return last == s->sorted_count;
 }
 
-static bool materials_are_sound(const unsigned char *material, const firn_checkpoint_header *h)
+static bool materials_are_sound(const unsigned char *material, uint64_t count,
+                                const firn_checkpoint_header *h)
 {
-    for (uint64_t p = 0; p < h->state.count; p++)
+    for (uint64_t p = 0; p < count; p++)
         if (material[p] >= h->material_count)
             return false;
     return true;
+}
+
+static bool grains_are_sound(const unsigned char *body, const firn_state_list *list,
+                             const firn_checkpoint_header *h)
+{
+    uint64_t count = h->state.grain_count;
+    if (!(h->state.promise >= 0.0 && h->state.promise < 1e6))
+        return false;
+    if (count == 0)
+        return true;
+    const unsigned char *keys = body + firn_state_find(list, "grain block")->offset;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t key;
+        memcpy(&key, keys + i * sizeof key, sizeof key);
+        firn_coord c = firn_block_coord(key);
+        int32_t limit = FIRN_COORD_LIMIT - 2;
+        if (key >> 63 != 0 || c.x <= -limit || c.x >= limit || c.y <= -limit || c.y >= limit ||
+            c.z <= -limit || c.z >= limit)
+            return false;
+    }
+    return materials_are_sound(body + firn_state_find(list, "grain material")->offset, count, h);
 }
 
 // A source that was removed since cannot come back.
@@ -393,8 +420,9 @@ static firn_result check_body(const firn_sim *sim, const firn_checkpoint_header 
                          "%s is damaged: its checksum does not match; use an earlier checkpoint",
                          from->name);
     if (!blocks_are_sound(body + firn_state_find(&list, "blocks")->offset, &h->state) ||
-        !materials_are_sound(body + firn_state_find(&list, "material")->offset, h) ||
-        !isfinite(h->state.time) || h->state.time < 0.0)
+        !materials_are_sound(body + firn_state_find(&list, "material")->offset, h->state.count,
+                             h) ||
+        !grains_are_sound(body, &list, h) || !isfinite(h->state.time) || h->state.time < 0.0)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "%s is damaged: blocks, materials or time make no sense", from->name);
     FIRN_TRY(check_bodies(sim, body + firn_state_find(&list, "bodies")->offset, from->name, error));
@@ -471,7 +499,7 @@ firn_result firn_checkpoint_look(const char *path, firn_checkpoint_info *info, f
     *info = (firn_checkpoint_info){.format = (int)h.version,
                                    .time = h.state.time,
                                    .substep = h.state.substep,
-                                   .particles = h.state.count,
+                                   .particles = h.state.count + h.state.grain_count,
                                    .blocks = h.state.block_count,
                                    .bytes = size,
                                    .checksum = h.checksum,

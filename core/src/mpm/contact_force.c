@@ -83,6 +83,31 @@ static firn_impulse asleep_force(const firn_sim *sim, const firn_contact_account
     return force;
 }
 
+// The torque of an impulse about the point that the collider turns about.
+static void add_torque(const firn_sim *sim, int index, const firn_impulse *impulse)
+{
+    firn_contact_account *account = &accounts_of(sim)[index];
+    firn_vec3 pivot = firn_collider_slot(&sim->colliders, index)->active
+                          ? firn_collider_pivot(&sim->colliders, index)
+                          : firn_vec((float)account->pivot[0], (float)account->pivot[1],
+                                     (float)account->pivot[2]);
+    const double x[3] = {pivot.x, pivot.y, pivot.z}, *p = impulse->linear;
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        account->torque[i] += impulse->angular[i] - (x[j] * p[k] - x[k] * p[j]);
+        account->pivot[i] = x[i];
+    }
+}
+
+void firn_contact_add(firn_sim *sim, int index, const firn_impulse *impulse)
+{
+    const double *p = impulse->linear;
+    if (index >= sim->contact.account_count || (p[0] == 0.0 && p[1] == 0.0 && p[2] == 0.0))
+        return;
+    firn_impulse_add_scaled(&accounts_of(sim)[index].sum, 1.0, impulse);
+    add_torque(sim, index, impulse);
+}
+
 static void add_substep(const firn_sim *sim, int index, double dt, bool measured)
 {
     firn_contact_account *account = &accounts_of(sim)[index];
@@ -91,16 +116,8 @@ static void add_substep(const firn_sim *sim, int index, double dt, bool measured
     firn_impulse_add_scaled(&account->awake, 1.0 / dt, &account->now);
     firn_impulse_add_scaled(&account->now, dt, &account->asleep);
     firn_impulse_add_scaled(&account->sum, 1.0, &account->now);
-    firn_vec3 pivot = firn_collider_slot(&sim->colliders, index)->active
-                          ? firn_collider_pivot(&sim->colliders, index)
-                          : firn_vec((float)account->pivot[0], (float)account->pivot[1],
-                                     (float)account->pivot[2]);
-    const double x[3] = {pivot.x, pivot.y, pivot.z}, *p = account->now.linear;
-    for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        account->torque[i] += account->now.angular[i] - (x[j] * p[k] - x[k] * p[j]);
-        account->pivot[i] = x[i];
-    }
+    add_torque(sim, index, &account->now);
+    const double *p = account->now.linear;
     double force = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) / dt;
     account->peak = fmax(account->peak, force);
 }

@@ -10,6 +10,8 @@ void firn_order_void(firn_order *order) { order->must_sort = true; }
 
 void firn_order_advance(firn_order *order) { order->since_sort++; }
 
+bool firn_order_is_old(const firn_order *order) { return order->since_sort >= SORT_INTERVAL; }
+
 bool firn_order_is_due(const firn_order *order, const firn_foresight *foresight)
 {
     return order->must_sort || order->since_sort >= SORT_INTERVAL ||

@@ -18,6 +18,9 @@ void firn_order_void(firn_order *order);
 /// A substep has passed.
 void firn_order_advance(firn_order *order);
 
+/// Whether it is as long ago as it may be.
+bool firn_order_is_old(const firn_order *order);
+
 /// Whether a sort is due now, or, as far as can be told, after a substep of dt.
 bool firn_order_is_due(const firn_order *order, const firn_foresight *foresight);
 bool firn_order_is_due_after(const firn_order *order, const firn_foresight *foresight, double dt);

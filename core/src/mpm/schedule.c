@@ -42,7 +42,7 @@ double firn_schedule_next_dt(const firn_schedule *s, double dt)
     double from = sim->time + dt;
     bool last = s->end - from <= 1e-9 * dt;
     if (last || firn_sim_is_implicit(sim) ||
-        firn_order_is_due_after(&sim->order, &sim->foresight, dt))
+        firn_order_is_due_after(&sim->order, &sim->foresight, dt) || firn_flight_is_due(sim, dt))
         return 0.0;
     return choose_dt(s, from);
 }
@@ -86,6 +86,9 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
     firn_order_void(&sim->order);
     firn_implicit_forget(&sim->solve);
     firn_foresight_reset(&sim->foresight);
+    firn_store_forget(&sim->store);
+    sim->store.time = sim->time;
+    FIRN_TRY(firn_flight_reserve(sim, error));
     while (sim->time < s->end) {
         FIRN_TRY(firn_substep(s, error));
         bool goes_on = sim->progress == NULL || sim->progress(&sim->stats, sim->progress_user);
@@ -94,7 +97,7 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
                     : firn_fail(error, FIRN_ERR_CANCELLED, "cancelled at %.6f s", sim->time);
         FIRN_TRY(firn_owners_agree(&sim->owners, result, error));
     }
-    return FIRN_OK;
+    return firn_slow_end(sim, error);
 }
 
 // However it ends, the particles are complete.
@@ -104,6 +107,7 @@ static firn_result run(firn_schedule *s, firn_error *error)
     firn_owners_start_clock(&s->sim->owners);
     firn_result result = run_substeps(s, error);
     firn_owners_stop_clock(&s->sim->owners);
+    firn_slow_finish(s->sim);
     firn_transfer_recover(s->sim);
     return result;
 }

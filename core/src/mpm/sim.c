@@ -91,6 +91,7 @@ static firn_result check_domain(const firn_sim_def *def, firn_error *error)
 typedef struct sim_memory {
     firn_sim sim;
     firn_affine affine;
+    firn_array joined;
 } sim_memory;
 
 // One set of bits for all: AVX2 is what every processor with FMA has, and each of its operations is
@@ -130,6 +131,7 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory for a simulation");
     firn_sim *sim = &memory->sim;
     sim->affine = &memory->affine;
+    sim->joined = &memory->joined;
     sim->def = *def;
     sim->kernels = kernels;
     sim->thread_count = firn_thread_count(def->thread_count);
@@ -167,6 +169,11 @@ firn_result firn_sim_create_shared(const firn_sim_def *def, const firn_exchange 
     FIRN_TRY(firn_sim_create(def, out, error));
     firn_sim *sim = *out;
     firn_result result = firn_owners_open(&sim->owners, exchange, &sim->budget, error);
+    if (result == FIRN_OK && firn_owners_shared(&sim->owners) &&
+        def->free_flight == FIRN_FLIGHT_ALL)
+        result = firn_fail(error, FIRN_ERR_UNSUPPORTED,
+                           "solver.free_flight is all, but spray outside the grid belongs to no "
+                           "rank; set it to snowfall or off, or simulate on one rank");
     if (result != FIRN_OK) {
         firn_sim_destroy(sim);
         *out = NULL;
@@ -203,6 +210,8 @@ void firn_sim_destroy(firn_sim *sim)
         &sim->rest.idle,         &sim->rest.held};
     for (size_t i = 0; i < FIRN_COUNT(arrays); i++)
         firn_array_free(&sim->budget, arrays[i]);
+    firn_store_free(&sim->store, &sim->budget);
+    firn_array_free(&(firn_budget){0}, sim->joined);
     firn_snapshot_free(sim);
     FIRN_ASSERT(sim->budget.used == sizeof *sim);
     firn_free(sim);
@@ -229,60 +238,6 @@ firn_result firn_sim_add_material(firn_sim *sim, const firn_material_def *def, f
     if (id != NULL)
         *id = (firn_material_id){(uint32_t)index + 1, 1};
     return FIRN_OK;
-}
-
-uint64_t firn_sim_key(const firn_sim *sim, firn_vec3 position, float u[3])
-{
-    double h = sim->def.cell_size, shift = firn_grid_shift(&sim->grid);
-    const double x[3] = {position.x, position.y, position.z};
-    int32_t block[3];
-    for (int axis = 0; axis < 3; axis++) {
-        double cells = x[axis] / h - shift;
-        // Far beyond the domain the number only has to be harmless: the sort removes the particle.
-        block[axis] = (int32_t)fmin(fmax(floor(0.25 * cells), -1e6), 1e6);
-        u[axis] = (float)(cells - 4.0 * block[axis]);
-        // Just below the end of a block it may round to the beginning of the next.
-        if (u[axis] == 4.0f) {
-            block[axis]++;
-            u[axis] = 0.0f;
-        }
-    }
-    return firn_block_key((firn_coord){block[0], block[1], block[2]});
-}
-
-static void place(const firn_sim *sim, firn_vec3 position, size_t p, uint64_t *key)
-{
-    float u[3];
-    *key = firn_sim_key(sim, position, u);
-    for (int axis = 0; axis < 3; axis++)
-        firn_channel_of(&sim->particles, FIRN_U + axis)[p] = u[axis];
-}
-
-// Column number `column` of the new particles: what the seeds say, or the initial value.
-static void append_column(const firn_sim *sim, int row, int k)
-{
-    const firn_particles *particles = &sim->particles;
-    const firn_seeds *seeds = &sim->emission.seeds;
-    int column = particles->channels.column[row] + k;
-    float *to = firn_channel_of(particles, column) + particles->count;
-    bool from_grid = column == FIRN_VOLUME && sim->def.volume == FIRN_VOLUME_GRID;
-    if (firn_seeds_have(&particles->channels, row) && !from_grid) {
-        memcpy(to, seeds->column[column].data, seeds->count * sizeof(float));
-        return;
-    }
-    float initial = firn_channel_initial(firn_channel_set_row(&particles->channels, row), k);
-    for (size_t i = 0; i < seeds->count; i++)
-        to[i] = initial;
-}
-
-static void append_columns(const firn_sim *sim)
-{
-    const firn_channel_set *channels = &sim->particles.channels;
-#pragma omp parallel for schedule(dynamic) num_threads(sim->thread_count)
-    for (int row = 0; row < channels->row_count; row++)
-        for (int k = 0; k < firn_channel_set_row(channels, row)->components; k++)
-            if (channels->column[row] >= 0)
-                append_column(sim, row, k);
 }
 
 // Finds a material that is made from another, or adds it.
@@ -338,80 +293,6 @@ static firn_result find_bond(firn_sim *sim, firn_source *source, firn_error *err
     return find_made(sim, bond, &source->bond, error);
 }
 
-// Finds what a source emits, and memory for it as particles.
-static firn_result make_seeds(firn_sim *sim, firn_source *source, firn_error *error)
-{
-    float g = firn_length(sim->def.gravity);
-    firn_seeding seeding = {
-        .cell_size = sim->def.cell_size,
-        .density = sim->materials.density[source->material],
-        .up = g > 0.0f ? firn_scale(-1.0f / g, sim->def.gravity) : sim->def.gravity,
-        .thread_count = sim->thread_count,
-    };
-    firn_seeds *seeds = &sim->emission.seeds;
-    FIRN_TRY(firn_fill_choose(sim, source, &seeding, error));
-    FIRN_TRY(firn_source_emit(source, &seeding, sim->time, seeds, error));
-    firn_particles *particles = &sim->particles;
-    size_t waiting = particles->count - sim->order.sorted_count;
-    FIRN_TRY(firn_particles_reserve(particles, particles->count + seeds->count, error));
-    return firn_array_reserve(&sim->budget, &sim->emission.new_keys, waiting + seeds->count,
-                              sizeof(uint64_t), error);
-}
-
-static void append_seeds(firn_sim *sim, const firn_source *source)
-{
-    const firn_seeds *seeds = &sim->emission.seeds;
-    firn_particles *particles = &sim->particles;
-    size_t waiting = particles->count - sim->order.sorted_count;
-    if (seeds->count > 0)
-        append_columns(sim);
-    // Other models begin with the volume that they have.
-    const bool packs = firn_model_at(sim->materials.model[source->material])->packs;
-    bool missing = false;
-    const uint32_t *numbers = seeds->wants != NULL ? seeds->number.data : NULL;
-    const size_t total = numbers != NULL ? seeds->total : seeds->count;
-#pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
-    for (size_t i = 0; i < seeds->count; i++) {
-        size_t p = particles->count + i;
-        place(sim, ((const firn_vec3 *)seeds->position.data)[i], p,
-              (uint64_t *)sim->emission.new_keys.data + waiting + i);
-        if (!packs)
-            firn_channel_of(particles, FIRN_JP)[p] = 1.0f;
-        if (source->loose != source->material)
-            firn_channel_of(particles, FIRN_JP)[p] = FIRN_LOOSE_JP;
-        ((uint32_t *)firn_channel_of(particles, FIRN_ID))[p] =
-            particles->next_id + (numbers != NULL ? numbers[i] : (uint32_t)i);
-        ((uint8_t *)particles->material.data)[p] =
-            ((const uint8_t *)seeds->bond.data)[i] ? source->bond : source->loose;
-        missing = missing || firn_channel_of(particles, FIRN_VOLUME)[p] <= 0.0f;
-    }
-    particles->next_id += (uint32_t)total;
-    particles->count += seeds->count;
-    if (seeds->wants != NULL) {
-        missing = firn_owners_any(&sim->owners, missing);
-        sim->owners.scattered_end = particles->next_id;
-    }
-    sim->volumes_missing |= missing;
-    if (total > 0)
-        firn_order_void(&sim->order);
-}
-
-firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result, firn_error *error)
-{
-    const firn_source before = *source;
-    bool finished = result == FIRN_OK && source->started && source->emitted >= source->def.end;
-    if (result == FIRN_OK)
-        result = make_seeds(sim, source, error);
-    if (!finished)
-        result = firn_owners_agree(&sim->owners, result, error);
-    if (result == FIRN_OK)
-        append_seeds(sim, source);
-    else
-        *source = before;
-    firn_seeds_clear(&sim->emission.seeds);
-    return result;
-}
-
 firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_source_id *id,
                                 firn_error *error)
 {
@@ -439,6 +320,8 @@ firn_result firn_sim_add_source(firn_sim *sim, const firn_source_def *def, firn_
         result = find_bond(sim, &source, error);
     if (result == FIRN_OK)
         result = find_loose(sim, &source, error);
+    if (result == FIRN_OK)
+        result = firn_flight_check(sim, &source, error);
     result = firn_sim_emit(sim, &source, result, error);
     if (result != FIRN_OK) {
         sim->materials.count = material_count;
@@ -475,6 +358,7 @@ firn_result firn_sim_add_collider(firn_sim *sim, const firn_collider_def *def, f
 firn_result firn_sim_remove_collider(firn_sim *sim, firn_collider_id id, firn_error *error)
 {
     FIRN_TRY(firn_colliders_remove(&sim->colliders, id, error));
+    firn_store_release(&sim->store, (int)id.index1 - 1);
     firn_sleep_disturb(&sim->rest);
     return FIRN_OK;
 }
@@ -512,6 +396,11 @@ void firn_sim_set_progress(firn_sim *sim, firn_progress *progress, void *user)
 {
     sim->progress = progress;
     sim->progress_user = user;
+}
+
+size_t firn_sim_particle_count(const firn_sim *sim)
+{
+    return sim->particles.count + sim->store.count;
 }
 
 double firn_sim_time(const firn_sim *sim) { return sim->time; }

@@ -63,8 +63,10 @@ firn_result firn_sim_change_collider(firn_sim *sim, firn_collider_id id,
 {
     bool changed = false;
     FIRN_TRY(firn_colliders_change(&sim->colliders, id, def, &changed, error));
-    if (changed)
+    if (changed) {
+        firn_store_release(&sim->store, (int)id.index1 - 1);
         firn_sleep_disturb(&sim->rest);
+    }
     return FIRN_OK;
 }
 

@@ -75,6 +75,10 @@ static const firn_param sim_params[] = {
      "Instructions of the solver: native, the fastest that the processor has; or portable, the "
      "same bits on every x86-64 with AVX2 and FMA, slower where there is AVX-512",
      "native|portable", .label = "Instruction set", .added = true},
+    {ROW(free_flight), FIRN_CHOICE, {FIRN_FLIGHT_SNOWFALL}, 0, 2, "",
+     "What flies outside the grid while it is alone, at a hundredth of the cost: snowfall, the "
+     "flakes of snowfalls until they near snow; all, also spray of any snow; or off, nothing",
+     "off|snowfall|all", .label = "Free flight", .added = true},
 };
 // clang-format on
 
@@ -106,6 +110,7 @@ firn_result firn_sim_def_preset(const char *name, firn_sim_def *def, firn_error 
         def->beta = 1.0f;
         def->volume = FIRN_VOLUME_GRID;
         def->dt_max = 5e-4f;
+        def->free_flight = FIRN_FLIGHT_OFF;
     }
     return FIRN_OK;
 }

@@ -1,6 +1,7 @@
 /// What a simulation is made of. Each part belongs to a file, which alone writes it:
 ///
-///     emission    sim.c            where new particles come from
+///     emission    emission.c       where new particles come from
+///     store       store.h          grains outside the grid
 ///     order       order.h          how far the order of the particles can be trusted
 ///     foresight   foresight.h      what the end of a substep knows of the next one
 ///     measures    transfer.c       sums and extremes of each block
@@ -31,6 +32,7 @@
 #include "seeding/seeding.h"
 #include "sequence.h"
 #include "snapshot.h"
+#include "store.h"
 
 #include "firn/sim.h"
 
@@ -168,6 +170,7 @@ struct firn_sim {
     firn_bodies bodies;
 
     firn_emission emission;
+    firn_store store;
     firn_order order;
     firn_foresight foresight;
     firn_clearance clearance;
@@ -178,6 +181,7 @@ struct firn_sim {
     firn_solver solve;
     firn_measures measures;
     firn_affine *affine;    // behind a pointer: readers, too, may find what was put off
+    firn_array *joined;     // likewise: arrays of the view, view.c
     firn_array node_limits; // firn_node_limits of each node block, grid_update.c
 
     double time; // s
@@ -198,7 +202,7 @@ static inline bool firn_sim_is_apic(const firn_sim *sim)
 
 static inline bool firn_sim_may_sleep(const firn_sim *sim) { return sim->def.sleep_speed > 0.0f; }
 
-/// Particles of all ranks; those that wait for a sort are the same on each.
+/// Particles on the grid, of all ranks; those that wait for a sort are the same on each.
 static inline size_t firn_sim_count(const firn_sim *sim)
 {
     size_t fresh = sim->particles.count - sim->order.sorted_count;
@@ -261,6 +265,9 @@ void firn_contact_free(firn_touching *contact, firn_budget *budget);
 firn_result firn_contact_begin(firn_sim *sim, firn_error *error);
 void firn_contact_commit(firn_sim *sim, double dt, bool measured);
 
+/// Adds what grains outside the grid have given a collider.
+void firn_contact_add(firn_sim *sim, int index, const firn_impulse *impulse);
+
 /// grid_update.c: stress, gravity and forces become velocities, colliders are met, method.md (8)
 /// and (15).
 firn_node_limits firn_grid_update(firn_sim *sim, float dt);
@@ -301,8 +308,8 @@ void firn_sleep_disturb(firn_rest *rest);
 firn_result firn_sim_put_material(firn_sim *sim, int index, const firn_material_def *def,
                                   firn_error *error);
 
-/// sim.c: turns what a source emits into particles that wait for the next sort; result is what has
-/// come of the source so far. Collective unless the source has emitted all.
+/// emission.c: turns what a source emits into particles that wait for the next sort; result is what
+/// has come of the source so far. Collective unless the source has emitted all.
 firn_result firn_sim_emit(firn_sim *sim, firn_source *source, firn_result result,
                           firn_error *error);
 
@@ -314,8 +321,13 @@ firn_result firn_fill_choose(firn_sim *sim, const firn_source *source, const fir
 uint64_t firn_sim_key(const firn_sim *sim, firn_vec3 position, float u[3]);
 
 /// slow.c: what happens before a sort, when particles may change their model: loose snow that is
-/// dense enough joins the snow that it is made of.
-void firn_slow_stage(firn_sim *sim);
+/// dense enough joins the snow that it is made of; grains fly, come to the grid and leave it. left
+/// is what the call still simulates, s. The sort decides whether firn_flight_commit or _undo
+/// follows.
+firn_result firn_slow_stage(firn_sim *sim, double left, firn_error *error);
+/// At the end of a call: grains have flown up to now, and flakes are there; the first cannot fail.
+void firn_slow_finish(firn_sim *sim);
+firn_result firn_slow_end(firn_sim *sim, firn_error *error);
 
 /// step.c: claims all that a substep needs; after this nothing in it can fail for want of memory.
 firn_result firn_sim_reserve(firn_sim *sim, firn_error *error);

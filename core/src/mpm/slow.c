@@ -20,8 +20,25 @@ static void join_loose(firn_sim *sim)
     }
 }
 
-void firn_slow_stage(firn_sim *sim)
+firn_result firn_slow_stage(firn_sim *sim, double left, firn_error *error)
 {
     if (has_loose(sim))
         join_loose(sim);
+    firn_flight_promise(sim);
+    firn_flight_advance(sim);
+    FIRN_TRY(firn_flight_emit(sim, error));
+    return firn_flight_exchange(sim, left, error);
+}
+
+void firn_slow_finish(firn_sim *sim)
+{
+    firn_flight_advance(sim);
+    firn_flight_measure(sim);
+}
+
+firn_result firn_slow_end(firn_sim *sim, firn_error *error)
+{
+    firn_flight_advance(sim);
+    FIRN_TRY(firn_flight_emit(sim, error));
+    return firn_flight_reserve(sim, error);
 }

@@ -18,6 +18,8 @@ static const firn_state_row rows[] = {
     {ROW(time, time), 0},
     {ROW(particles.next_id, next_id), 0},
     {ROW(rest.acting_colliders, acting_colliders), 0},
+    {ROW(store.count, grain_count), 0},
+    {ROW(store.promise, promise), 0},
     {ROW(bodies.touch_count, touch_count), 0},
     {ROW(volumes_missing, flags), VOLUMES_MISSING},
     {ROW(rest.disturbed, flags), DISTURBED},
@@ -107,6 +109,34 @@ static void add(firn_state_list *list, firn_state_array array)
     list->bytes += firn_state_bytes(&array);
 }
 
+// Grains outside the grid; a simulation without has no such arrays.
+static void add_grains(const firn_sim *sim, const firn_state_scalars *scalars,
+                       firn_state_list *list)
+{
+    const firn_store *s = &sim->store;
+    size_t count = scalars->grain_count;
+    int columns = firn_store_columns(&sim->particles.channels);
+    if (count == 0)
+        return;
+    for (int c = 0; c < columns; c++)
+        add(list, (firn_state_array){.name = "grain channel",
+                                     .element = sizeof(float),
+                                     .count = count,
+                                     .live = s->column[c].data});
+    add(list, (firn_state_array){.name = "grain block",
+                                 .element = sizeof(uint64_t),
+                                 .count = count,
+                                 .live = s->key.data});
+    add(list, (firn_state_array){.name = "grain material",
+                                 .element = sizeof(uint8_t),
+                                 .count = count,
+                                 .live = s->material.data});
+    add(list, (firn_state_array){.name = "grain seat",
+                                 .element = sizeof(uint16_t),
+                                 .count = count,
+                                 .live = s->seat.data});
+}
+
 firn_state_list firn_state_arrays(const firn_sim *sim, const firn_state_scalars *scalars)
 {
     const firn_particles *p = &sim->particles;
@@ -138,6 +168,7 @@ firn_state_list firn_state_arrays(const firn_sim *sim, const firn_state_scalars 
                                   .element = sizeof(firn_body_touch),
                                   .count = scalars->touch_count,
                                   .live = sim->bodies.touches.data});
+    add_grains(sim, scalars, &list);
     add(&list, (firn_state_array){.name = "sources",
                                   .element = sizeof(firn_saved_source),
                                   .count = (size_t)sim->emission.source_count,
@@ -192,6 +223,7 @@ firn_result firn_state_reserve(firn_sim *sim, const firn_state_scalars *scalars,
 {
     firn_budget *budget = &sim->budget;
     FIRN_TRY(firn_particles_reserve(&sim->particles, scalars->count, error));
+    FIRN_TRY(firn_store_reserve(sim, scalars->grain_count, error));
     FIRN_TRY(firn_array_reserve(budget, &sim->bodies.touches, scalars->touch_count,
                                 sizeof(firn_body_touch), error));
     FIRN_TRY(firn_array_reserve(budget, &sim->emission.new_keys,
@@ -205,4 +237,6 @@ void firn_state_settle(firn_sim *sim)
     firn_order_void(&sim->order);
     firn_implicit_forget(&sim->solve);
     sim->colliders.prepared = false;
+    sim->store.time = sim->time;
+    firn_store_forget(&sim->store);
 }

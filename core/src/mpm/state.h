@@ -21,6 +21,8 @@ typedef struct firn_state_scalars {
     uint32_t next_id;
     uint32_t flags; // of firn_state_row.flag
     uint64_t acting_colliders;
+    uint64_t grain_count; // outside the grid
+    double promise;       // s, see firn_store
     uint64_t touch_count; // contacts between bodies
 } firn_state_scalars;
 
@@ -46,7 +48,7 @@ typedef struct firn_state_array {
     void (*unpack)(firn_sim *sim, size_t i, const void *saved);
 } firn_state_array;
 
-enum { FIRN_STATE_ARRAYS = FIRN_CHANNEL_MAX + 6 };
+enum { FIRN_STATE_ARRAYS = 2 * FIRN_CHANNEL_MAX + 9 };
 
 typedef struct firn_state_list {
     int count;

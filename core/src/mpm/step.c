@@ -5,7 +5,8 @@
 ///       while time is left:                                                     |
 ///         firn_substep                                                          |
 ///           emit            sources give new particles                          |
-///           arrange         sort when due   [2] volumes of new particles        |
+///           arrange         when due grains outside the grid fly (slow.c), sort |
+///                           [2] volumes of new particles                        |
 ///           dt              from the extremes of all particles      <----+      |
 ///           to grid         [1] mass, momentum     [3] stress forces     |      |
 ///           update          [4] velocities         [5] node contact      | half | retry with
@@ -68,9 +69,26 @@ static firn_result emit(firn_schedule *s, firn_error *error)
     firn_sim *sim = s->sim;
     firn_source *sources = sim->emission.sources.data;
     for (int i = 0; i < sim->emission.source_count; i++)
-        if (sources[i].alive)
+        if (sources[i].alive && !firn_flight_takes(sim, &sources[i]))
             FIRN_TRY(firn_sim_emit(sim, &sources[i], FIRN_OK, error));
     count_time(s, FIRN_STAGE_EMIT);
+    return FIRN_OK;
+}
+
+// Before a sort particles may change their model, and come from outside the grid or go there.
+static firn_result sort(firn_schedule *s, firn_error *error)
+{
+    firn_sim *sim = s->sim;
+    FIRN_TRY(firn_slow_stage(sim, s->end - sim->time, error));
+    firn_result result =
+        firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error) : firn_sim_sort(sim, error);
+    if (result == FIRN_OK)
+        firn_flight_commit(sim);
+    else
+        firn_flight_undo(sim);
+    FIRN_TRY(result);
+    FIRN_TRY(firn_flight_reserve(sim, error));
+    firn_flight_measure(sim);
     return FIRN_OK;
 }
 
@@ -78,12 +96,9 @@ static firn_result emit(firn_schedule *s, firn_error *error)
 static firn_result arrange(firn_schedule *s, firn_error *error)
 {
     firn_sim *sim = s->sim;
-    bool sorting = firn_order_is_due(&sim->order, &sim->foresight);
+    bool sorting = firn_order_is_due(&sim->order, &sim->foresight) || firn_flight_is_due(sim, 0.0);
     if (sorting)
-        firn_slow_stage(sim);
-    if (sorting)
-        FIRN_TRY(firn_sim_is_implicit(sim) ? firn_implicit_sort(sim, error)
-                                           : firn_sim_sort(sim, error));
+        FIRN_TRY(sort(s, error));
     firn_result result = firn_sim_reserve(sim, error);
     // Only blocks that are new need memory.
     FIRN_TRY(sorting ? firn_owners_agree(&sim->owners, result, error) : result);
@@ -101,15 +116,24 @@ static firn_result arrange(firn_schedule *s, firn_error *error)
     return FIRN_OK;
 }
 
+// (m/s)^2, of the fastest particle or grain.
+static float fastest2(const firn_sim *sim)
+{
+    float particle = sim->foresight.extremes.speed2;
+    float grain = sim->store.count > 0 ? sim->store.speed2 : 0.0f;
+    return grain > particle ? grain : particle; // what is no number is the particle's
+}
+
 static firn_result check_speed(const firn_sim *sim, firn_error *error)
 {
-    if (sim->foresight.extremes.speed2 <= sim->def.speed_limit * sim->def.speed_limit)
+    float limit2 = sim->def.speed_limit * sim->def.speed_limit;
+    float speed2 = fastest2(sim);
+    if (speed2 <= limit2)
         return FIRN_OK;
     return firn_fail(error, FIRN_ERR_DIVERGED,
                      "the simulation diverged at %.6f s: a particle moves at %g m/s, beyond the "
                      "speed limit of %g m/s; use smaller steps (dt_max, wave_cfl) or softer snow",
-                     sim->time, sqrt((double)sim->foresight.extremes.speed2),
-                     (double)sim->def.speed_limit);
+                     sim->time, sqrt((double)speed2), (double)sim->def.speed_limit);
 }
 
 // Lists of contact claim memory wherever colliders are.
@@ -200,8 +224,10 @@ static void fill_stats(const firn_schedule *s, double dt, int rejected)
     stats->progress = (sim->time - s->begin) / (s->end - s->begin);
     stats->substep = sim->substep;
     stats->rejected = rejected;
-    stats->max_speed = sqrt((double)sim->foresight.extremes.speed2);
-    stats->particles = firn_sim_count(sim);
+    stats->max_speed = sqrt((double)fastest2(sim));
+    stats->particles = firn_sim_count(sim) + sim->store.count;
+    stats->settled = sim->store.count > 0 ? sim->store.settled : 0;
+    stats->flying = sim->store.count - stats->settled;
     stats->blocks = firn_owners_shared(&sim->owners) ? sim->owners.node_block_count
                                                      : sim->grid.node_block_count;
     stats->bytes = sim->budget.used;

@@ -95,14 +95,18 @@ static void add_sums(firn_sim *sim)
     firn_step_stats *stats = &sim->stats;
     stats->kinetic = stats->elastic = stats->potential = 0.0;
     stats->mean_jp = stats->min_jp = 1.0;
+    if (sim->store.count > 0) {
+        stats->kinetic = sim->store.kinetic;
+        stats->potential = sim->store.potential;
+    }
     if (firn_sim_count(sim) == 0)
         return;
     totals t = {.jp_min = (double)FIRN_NO_JP};
     firn_owners_fold(&sim->owners, &t, sizeof t, add_blocks, sim);
     sim->measures.mass = t.mass;
-    stats->kinetic = t.kinetic;
+    stats->kinetic += t.kinetic;
     stats->elastic = t.elastic;
-    stats->potential = t.potential;
+    stats->potential += t.potential;
     if (t.packing > 0.0) {
         stats->mean_jp = t.jp / t.packing;
         stats->min_jp = t.jp_min;

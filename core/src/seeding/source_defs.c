@@ -60,6 +60,10 @@ static const firn_param source_params[] = {
     {ROW(snowfall), FIRN_FLOAT, {0}, 0, 100, "m/s",
      "Depth of snow that comes down in a second where it falls with its velocity: particles are "
      "that far apart, each as large as in a body of snow; 0: a body of snow", .added = true},
+    {ROW(size_spread), FIRN_FLOAT, {0}, 0, 0.9, "",
+     "Share by which the mass and volume of single flakes vary, with snowfall", .added = true},
+    {ROW(density_spread), FIRN_FLOAT, {0}, 0, 0.9, "",
+     "Share by which the density of single flakes varies, with snowfall", .added = true},
     {ROW(loose), FIRN_BOOL, {0}, 0, 1, "",
      "The snow begins as loose flakes: no hold on each other, and as soft as their distance says, "
      "until they have packed to nine tenths of the density of their material and become snow like "

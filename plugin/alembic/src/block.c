@@ -64,8 +64,9 @@ static firn_result block_head(const firn_abc_place *place, uint64_t offset, cons
     uint64_t size = place->archive->source.size;
     if (offset < OGAWA_HEADER_SIZE || size < 8 || offset > size - 8)
         return firn_abc_fail(place, FIRN_ERR_FORMAT,
-                             "a %s is said to be at byte %llu of a file of %llu bytes", what,
-                             (unsigned long long)offset, (unsigned long long)size);
+                             "a %s is said to be at byte %llu of a file of %llu bytes; it is "
+                             "damaged or cut short",
+                             what, (unsigned long long)offset, (unsigned long long)size);
     *room = size - 8 - offset;
     return firn_abc_bytes(place, offset, head, sizeof *head);
 }

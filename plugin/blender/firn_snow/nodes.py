@@ -15,6 +15,9 @@ MAIN = {
     "material": "preset density young_modulus hardening",
     "collider": "shape file translation rotation half_size radius friction contact "
                 "mesh_voxel_size",
+    "body": "shape file translation rotation half_size radius density friction velocity "
+            "release_frame mesh_voxel_size",
+    "joint": "kind anchor axis limited lower upper motor_torque motor_speed",
     "solver": "preset cell_size gravity",
     "fine_particles": "children size_variation loose spread scatter flight",
     "rasterize": "voxel_size velocity compaction surface",
@@ -184,7 +187,7 @@ class FirnNode:
         name = row["name"]
         if self.uses_object() and name in FROM_OBJECT[self.firn_type].split():
             return False
-        if self.firn_type == "collider" and name in SHAPES:
+        if self.firn_type in ("collider", "body") and name in SHAPES:
             return self.value("shape") in SHAPES[name]
         return properties.is_visible(row, self.value)
 

@@ -44,6 +44,8 @@ typedef struct firn_source_data {
     size_t channel_count;
     const firn_material_def *material; // NULL: the default material
     float fall_speed;                  // m/s, of flakes in still air; 0: there is no air
+    float fall_spread;                 // share by which flakes fall faster or slower
+    float flutter;                     // m/s, that they sway with
 } firn_source_data;
 
 /// Something solid during the interval that ends with the frame that was cooked. The times of its

@@ -44,6 +44,19 @@ FIRN_API firn_result firn_wedge_apply(const firn_wedge *wedge, size_t variant, f
 FIRN_API firn_result firn_wedge_bake(const firn_wedge *wedge, size_t variant, firn_graph *graph,
                                      const firn_bake_def *def, firn_error *error);
 
+/// What wedges.csv said of a variant: "" for nothing; -1 for no exit code.
+typedef struct firn_wedge_mark {
+    char state[32];
+    int code;
+} firn_wedge_mark;
+
+/// Writes that a variant is cooking, for a program that bakes it by itself. FIRN_ERR_EXISTS where
+/// the table has variants of other values, which would be forgotten; overwrite allows that. A bake
+/// that is then refused ends with a note of what was there before.
+FIRN_API firn_result firn_wedge_begin(const firn_wedge *wedge, const firn_graph *graph,
+                                      size_t variant, bool overwrite, firn_wedge_mark *before,
+                                      firn_error *error);
+
 /// Writes the state of a variant into wedges.csv: "cooking", "done", "failed" or "stopped", and an
 /// exit code when it is not negative. What other processes say about theirs stays; variants that
 /// nobody has begun are "waiting". The graph is that of any variant.

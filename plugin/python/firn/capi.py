@@ -67,7 +67,8 @@ class PointTable(Structure):
 
 
 class ParticleData(Structure):
-    _fields_ = [("points", PointTable), ("cell_size", c_float)]
+    _fields_ = [("points", PointTable), ("cell_size", c_float), ("bodies", c_void_p),
+                ("body_count", c_size_t)]
 
 
 class FieldGrid(Structure):
@@ -83,14 +84,15 @@ class FieldView(Structure):
 
 
 class VolumeData(Structure):
-    _fields_ = [("field", POINTER(FieldView)), ("surface", c_void_p), ("velocity", c_void_p)]
+    _fields_ = [("field", POINTER(FieldView)), ("surface", c_void_p), ("velocity", c_void_p),
+                ("bodies", c_void_p), ("body_count", c_size_t)]
 
 
 class Data(Structure):
     _fields_ = [("kind", c_int), ("material", c_void_p), ("source", c_void_p),
                 ("collider", c_void_p), ("particles", POINTER(ParticleData)),
                 ("volume", POINTER(VolumeData)), ("stat_count", c_size_t),
-                ("stats", POINTER(Stat)), ("force", c_void_p)]
+                ("stats", POINTER(Stat)), ("force", c_void_p), ("joint", c_void_p)]
 
 
 class BakeDef(Structure):
