@@ -1,7 +1,7 @@
 # The `firn` command as its users run it: exit codes, resume, signals, wedges, help.
 if(TARGET firn)
     find_program(PYTHON3 python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
-    foreach(name cli cli_cook cli_cache cli_chunks cli_detail cli_story cli_submit)
+    foreach(name cli cli_cook cli_cache cli_chunks cli_detail cli_story cli_submit cli_wind)
         add_test(NAME ${name}
             COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/${name}_test.py
                 $<TARGET_FILE:firn>)

@@ -240,6 +240,9 @@ firn_result firn_point_file_read(firn_point_file *file, const char *path, const 
         return read_ply(file, path, error);
     if (is_geometry(path))
         return read_bgeo(file, path, error);
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no file '%.300s'", path);
     return firn_fail(error, FIRN_ERR_UNSUPPORTED,
                      "'%.300s' is no file of points that can be read; points are .bgeo, .geo, "
                      ".abc, .vdb or .ply files",

@@ -82,12 +82,16 @@ static firn_result check_files(firn_node *node, const firn_param *param, firn_er
     const firn_node_type *type = node->type->node;
     bool may_bridge = present > 0 && unreadable == 0 && type->bridges_gaps != NULL;
     bool bridged = may_bridge && type->bridges_gaps(node->settings, param);
-    char message[FIRN_MESSAGE_SIZE], more[64] = "";
+    char message[FIRN_MESSAGE_SIZE], more[64] = "", text[FIRN_TEXT_SIZE];
     if (missing + unreadable > 1)
         snprintf(more, sizeof more, " (and %d more of its frames)", missing + unreadable - 1);
+    bool moves = firn_graph_get_text(node->graph, node->name, "sequence_missing", 0.0, text,
+                                     sizeof text, NULL) == FIRN_OK;
+    const char *remedy = moves ? "; sequence_missing = hold or interpolate goes without"
+                               : "; missing = hold goes without";
     snprintf(message, sizeof message, "%s.%s: %s '%.700s'%s%s", node->name, param->name,
              missing > 0 ? "there is no file" : "nothing can be read from", first, more,
-             may_bridge && !bridged ? "; sequence_missing = hold or interpolate goes without" : "");
+             may_bridge && !bridged ? remedy : "");
     firn_problem problem = {bridged ? FIRN_LEVEL_WARNING : FIRN_LEVEL_ERROR,
                             missing > 0 ? FIRN_ERR_NOT_FOUND : FIRN_ERR_FORMAT, node->name,
                             param->name, message};

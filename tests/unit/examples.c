@@ -112,9 +112,10 @@ static void the_character_leaves_the_same_snow_as_mesh_and_as_level_sets(void **
     firn_graph *graph = load("walking_character.firn");
     assert_int_equal(firn_graph_set_text(graph, "solver.cell_size=0.08", NULL), FIRN_OK);
     snow[0] = cook_positions(graph, FRAME, &count[0]);
-    assert_int_equal(system(FIRN_PROGRAM " collider " FIRN_SCENES
-                                         "/walking_character.firn character --frames 1-4 "
-                                         "-o 'walker.$F4.vdb' > /dev/null"),
+    assert_int_equal(system(FIRN_PROGRAM
+                            " collider " FIRN_SCENES
+                            "/walking_character.firn character --overwrite --frames 1-4 "
+                            "-o 'walker.$F4.vdb' > /dev/null"),
                      0);
     char here[FIRN_PATH_SIZE], file[FIRN_PATH_SIZE + 64];
     assert_non_null(getcwd(here, sizeof here));

@@ -246,7 +246,7 @@ static void validation_lists_every_problem(void **state)
     assert_int_not_equal(firn_graph_validate(graph, &problems, &count, &error), FIRN_OK);
     static const char *const sentences[] = {
         "ball.file: there is no file 'no_such.obj'",
-        "ground.file is empty; it must name the collider",
+        "ground.file is empty; it must name the mesh or level set",
         "solver (solver) needs a source at its input 'sources'",
         "ball is not linked to anything and has no effect",
     };

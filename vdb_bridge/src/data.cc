@@ -73,9 +73,11 @@ void validate(const firn_vdb_listing &listing, const std::string &path)
     }
 }
 
-void validate(const firn_vdb_shape &shape, const std::string &path)
+namespace
 {
-    const level_set_data &surface = shape.surface;
+
+void check_surface(const level_set_data &surface, const std::string &path)
+{
     if (!finite(surface.map) || !(surface.background > 0.0f) || !std::isfinite(surface.background))
         refuse(path, "the level set has a background that is not a positive distance");
     check_origins(surface.origins, path);
@@ -87,7 +89,18 @@ void validate(const firn_vdb_shape &shape, const std::string &path)
         if (!edge || !on_lattice(tile.origin, tile.edge) || !std::isfinite(tile.value))
             refuse(path, "the level set has a damaged tile");
     }
+}
+
+} // namespace
+
+void validate(const firn_vdb_shape &shape, const std::string &path)
+{
+    const level_set_data &surface = shape.surface;
     const velocity_data &velocity = shape.velocity;
+    bool velocity_alone = surface.background == 0.0f && surface.origins.size() == 0 &&
+                          surface.tiles.size() == 0 && velocity.origins.size() > 0;
+    if (!velocity_alone)
+        check_surface(surface, path);
     check_origins(velocity.origins, path);
     check_length(velocity.values.size(), FIRN_LEAF_VOXELS * velocity.origins.size(), path);
     if (velocity.origins.size() > 0 && (!finite(velocity.map) || !finite(velocity.values)))

@@ -25,7 +25,7 @@ struct grid_entry {
 
 struct level_set_data {
     firn_transform map;
-    float background;
+    float background = 0.0f; // m; 0: there is no surface
     array<firn_coord> origins;
     array<float> values;
     array<firn_tile> tiles;

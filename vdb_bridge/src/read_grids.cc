@@ -375,8 +375,10 @@ void read_grids(const request &wanted, const std::string &location, firn_vdb_lis
 static void read_velocity(input_file &file, const request &wanted, firn_vdb_shape &shape)
 {
     velocity_field velocity;
-    if (velocity.load(file, wanted.velocity_grid))
+    if (velocity.load(file, wanted.velocity_grid)) {
+        velocity.spread_tiles(file.path());
         shape.velocity = velocity_of(velocity, shape.surface);
+    }
     if (shape.velocity.origins.size() == 0)
         fail(FIRN_ERR_NOT_FOUND,
              "'%s' has no velocity (a grid vel, v or velocity, or vel.x vel.y vel.z); it has %s",

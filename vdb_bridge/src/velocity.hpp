@@ -35,6 +35,8 @@ class velocity_field
 
     const firn_transform &map() const { return map_; }
     leaf_set leaves() const;
+    /// Makes voxels of tiles, which are no leaves: even air is stored so.
+    void spread_tiles(const std::string &path);
     /// 512 values of the leaf; true when any is known: active, or not zero.
     bool fill(const firn_coord &origin, firn_vec3 *values) const;
 
@@ -128,6 +130,22 @@ inline leaf_set velocity_field::leaves() const
         for (const FloatGrid::Ptr &grid : scalar_)
             add(grid->tree());
     return set;
+}
+
+inline void velocity_field::spread_tiles(const std::string &path)
+{
+    constexpr Index64 most = Index64(1) << 26; // voxels, 800 MB
+    auto spread = [&](auto &tree) {
+        if (tree.activeVoxelCount() - tree.activeLeafVoxelCount() > most)
+            fail(FIRN_ERR_UNSUPPORTED,
+                 "'%s' has even air over more than %lld voxels; clip it to the shot", path.c_str(),
+                 static_cast<long long>(most));
+        tree.voxelizeActiveTiles();
+    };
+    if (vector_ != nullptr)
+        return spread(vector_->tree());
+    for (const FloatGrid::Ptr &grid : scalar_)
+        spread(grid->tree());
 }
 
 inline bool velocity_field::fill(const firn_coord &origin, firn_vec3 *values) const
