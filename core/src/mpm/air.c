@@ -35,6 +35,16 @@ static float mass_at(const firn_sim *sim, size_t b, int node, uint32_t rows)
     return written ? firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b)[4 * node + 3] : 0.0f;
 }
 
+/// The nodes of a neighbor along an axis that are in the cube, and where.
+typedef struct span {
+    int begin, end, shift;
+} span;
+
+static span span_of(int side)
+{
+    return (span){side < 0 ? 4 - LEE : 0, side > 0 ? LEE : 4, 4 * side + LEE};
+}
+
 // The masses of a node block and LEE nodes around it.
 static void collect(const firn_sim *sim, size_t b, float cube[CUBE])
 {
@@ -48,24 +58,30 @@ static void collect(const firn_sim *sim, size_t b, float cube[CUBE])
                                   : NULL;
         if (near < 0 && theirs == NULL)
             continue;
-        const int base[3] = {4 * (n / 9 - 1) + LEE, 4 * (n / 3 % 3 - 1) + LEE,
-                             4 * (n % 3 - 1) + LEE};
         uint32_t rows = near >= 0 ? firn_grid_rows(&sim->grid, (size_t)near) : 0;
-        for (int node = 0; node < FIRN_BLOCK_NODES; node++) {
-            int x = base[0] + (node >> 4), y = base[1] + (node >> 2 & 3), z = base[2] + (node & 3);
-            if (x >= 0 && x < EDGE && y >= 0 && y < EDGE && z >= 0 && z < EDGE)
-                cube[(x * EDGE + y) * EDGE + z] =
-                    near >= 0 ? mass_at(sim, (size_t)near, node, rows) : theirs[node];
-        }
+        const span x = span_of(n / 9 - 1), y = span_of(n / 3 % 3 - 1), z = span_of(n % 3 - 1);
+        for (int i = x.begin; i < x.end; i++)
+            for (int j = y.begin; j < y.end; j++)
+                for (int k = z.begin; k < z.end; k++) {
+                    int node = 16 * i + 4 * j + k;
+                    cube[((i + x.shift) * EDGE + j + y.shift) * EDGE + k + z.shift] =
+                        near >= 0 ? mass_at(sim, (size_t)near, node, rows) : theirs[node];
+                }
     }
 }
 
-// The largest of each entry and those up to 2 LEE steps behind it.
-static void spread(float cube[CUBE], int step)
+static float larger(float a, float b) { return a > b ? a : b; }
+
+// The largest of each entry and the four behind it, 2 LEE, in steps.
+static inline void spread(float cube[CUBE], int step)
 {
-    for (int i = 0; i + 2 * LEE * step < CUBE; i++)
-        for (int k = 1; k <= 2 * LEE; k++)
-            cube[i] = cube[i + k * step] > cube[i] ? cube[i + k * step] : cube[i];
+    const int count = CUBE - 2 * LEE * step;
+#pragma omp simd
+    for (int i = 0; i < count; i++) {
+        float two = larger(cube[i], cube[i + step]);
+        float four = larger(two, larger(cube[i + 2 * step], cube[i + 3 * step]));
+        cube[i] = larger(four, cube[i + 4 * step]);
+    }
 }
 
 static void find_lee(const firn_sim *sim, size_t b, float *lee)
