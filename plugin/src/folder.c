@@ -61,12 +61,21 @@ static DIR *open_folder(const char *path)
     return folder;
 }
 
+// What stands behind the last ".tmp.": names of their own may have one, too.
+static const char *writer_of(const char *name)
+{
+    const char *words = NULL;
+    while ((name = strstr(name, ".tmp.")) != NULL)
+        words = name += 5;
+    return words;
+}
+
 // Whether a process that names itself, "x.bgeo.tmp.HOST.PID.1234abcd", may still write there.
 static bool is_in_use(int folder, const char *name)
 {
     char host[256] = "", own[256] = "";
     long process = 0;
-    const char *words = strstr(name, ".tmp.") + 5, *dot = strrchr(words, '.');
+    const char *words = writer_of(name), *dot = strrchr(words, '.');
     while (dot != NULL && dot > words && dot[-1] != '.')
         dot--;
     if (dot == NULL || dot - words < 2 || dot - words > 200 || sscanf(dot, "%ld.", &process) != 1)

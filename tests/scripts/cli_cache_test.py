@@ -199,6 +199,20 @@ class Keeping(Cache):
         self.assertEqual(files_of(place), before)
         self.firn("picture", place, "-o", place / "other.png", "--size", "64x48")
 
+    def test_what_the_dead_left_half_written_goes_and_the_living_keep_theirs(self):
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        host, folder = os.uname().nodename, self.place / "checkpoints"
+        folder.mkdir(exist_ok=True)
+        left = [folder / f"solver.tmp.chk.tmp.{host}.{dead.pid}.0badcafe",
+                self.place / f"tiny_v1.0001.bgeo.tmp.{host}.{dead.pid}.0badcafe"]
+        kept = folder / f"solver.tmp.chk.tmp.{host}.{os.getpid()}.0badcafe"
+        for path in (*left, kept):
+            path.write_bytes(b"half")
+        self.firn("resume", self.scene, "--quiet", "--set", "last=6")
+        self.assertFalse([path for path in left if path.exists()])
+        self.assertTrue(kept.exists())
+
     def test_a_shorter_shot_leaves_the_frames_beyond(self):
         self.firn("cook", self.scene, *OTHER, "--set", "last=3", "--overwrite", "--quiet")
         found = files_of(self.place)
