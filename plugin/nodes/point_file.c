@@ -64,7 +64,7 @@ static int find_points(const firn_abc *archive, const char *pattern)
 static bool has_meshes(const firn_abc *archive)
 {
     for (int i = 0; i < firn_abc_object_count(archive); i++) {
-        int kind = firn_abc_object_at(archive, i)->kind;
+        firn_abc_kind kind = firn_abc_object_at(archive, i)->kind;
         if (kind == FIRN_ABC_KIND_POLYMESH || kind == FIRN_ABC_KIND_SUBD)
             return true;
     }
