@@ -76,7 +76,6 @@ static float larger(float a, float b) { return a > b ? a : b; }
 static inline void spread(float cube[CUBE], int step)
 {
     const int count = CUBE - 2 * LEE * step;
-#pragma omp simd
     for (int i = 0; i < count; i++) {
         float two = larger(cube[i], cube[i + step]);
         float four = larger(two, larger(cube[i + 2 * step], cube[i + 3 * step]));
