@@ -236,6 +236,6 @@ firn_result firn_bodies_solve(firn_bodies *bodies, const firn_colliders *collide
         sweep(bodies, rows, count, i % 2 != 0, false);
     for (int i = 0; deep && i < SWEEPS; i++)
         sweep(bodies, rows, count, i % 2 != 0, true);
-    keep_forces(bodies, rows + joint_rows, dt);
+    keep_forces(bodies, count > 0 ? rows + joint_rows : NULL, dt);
     return FIRN_OK;
 }
