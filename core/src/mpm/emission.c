@@ -161,6 +161,8 @@ static arrivals arrivals_of(firn_sim *sim, const firn_source *source)
     const firn_particles *particles = &sim->particles;
     size_t waiting = particles->count - sim->order.sorted_count;
     arrivals to = {.sim = sim, .source = source, .flying = firn_flight_takes(sim, source)};
+    if (sim->emission.seeds.count == 0)
+        return to; // of several ranks, others have some
     to.keys = to.flying ? (uint64_t *)s->key.data + s->count
                         : (uint64_t *)sim->emission.new_keys.data + waiting;
     to.material = to.flying ? (uint8_t *)s->material.data + s->count
@@ -174,12 +176,14 @@ static void append_seeds(firn_sim *sim, const firn_source *source)
     size_t count = seeds->count;
     firn_particles *particles = &sim->particles;
     firn_store *s = &sim->store;
+    const uint32_t *numbers = seeds->wants != NULL ? seeds->number.data : NULL;
+    const size_t total = seeds->wants != NULL ? seeds->total : count;
+    if (total == 0)
+        return;
     const arrivals to = arrivals_of(sim, source);
     if (count > 0)
         append_columns(&to);
     bool missing = false;
-    const uint32_t *numbers = seeds->wants != NULL ? seeds->number.data : NULL;
-    const size_t total = numbers != NULL ? seeds->total : count;
 #pragma omp parallel for schedule(static) reduction(|| : missing) num_threads(sim->thread_count)
     for (size_t i = 0; i < count; i++) {
         uint32_t number = numbers != NULL ? numbers[i] : (uint32_t)i;
@@ -200,8 +204,7 @@ static void append_seeds(firn_sim *sim, const firn_source *source)
         sim->owners.scattered_end = particles->next_id;
     }
     sim->volumes_missing |= missing;
-    if (total > 0)
-        firn_order_void(&sim->order);
+    firn_order_void(&sim->order);
 }
 
 firn_result firn_flight_emit(firn_sim *sim, firn_error *error)
