@@ -24,7 +24,7 @@ def contents(bundle):
     found += [(f"firn_snow/{path.name}", path) for path in blender.glob("firn/*.py")]
     found += [(f"firn_snow/firn/{path.name}", path)
               for path in ROOT.glob("plugin/python/firn/*.py")]
-    for ending in ("firn", "obj", "abc"):
+    for ending in ("firn", "obj", "abc", "vdb"):
         found += [(f"firn_snow/scenes/{path.name}", path)
                   for path in ROOT.glob(f"docs/scenes/*.{ending}")]
     system = f"{platform.system()}-{platform.machine()}".lower()
