@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "graph_fixture.h"
+
 #include "firn/graph.h"
 
 #include <dirent.h>
@@ -112,14 +114,15 @@ static void the_character_leaves_the_same_snow_as_mesh_and_as_level_sets(void **
     firn_graph *graph = load("walking_character.firn");
     assert_int_equal(firn_graph_set_text(graph, "solver.cell_size=0.08", NULL), FIRN_OK);
     snow[0] = cook_positions(graph, FRAME, &count[0]);
-    assert_int_equal(system(FIRN_PROGRAM
-                            " collider " FIRN_SCENES
-                            "/walking_character.firn character --overwrite --frames 1-4 "
-                            "-o 'walker.$F4.vdb' > /dev/null"),
-                     0);
-    char here[FIRN_PATH_SIZE], file[FIRN_PATH_SIZE + 64];
+    char here[FIRN_PATH_SIZE], folder[64], words[3 * FIRN_PATH_SIZE], file[2 * FIRN_PATH_SIZE];
+    fixture_folder(folder, sizeof folder);
+    snprintf(words, sizeof words,
+             FIRN_PROGRAM " collider " FIRN_SCENES "/walking_character.firn character "
+                          "--frames 1-4 -o '%s/walker.$F4.vdb' > /dev/null",
+             folder);
+    assert_int_equal(system(words), 0);
     assert_non_null(getcwd(here, sizeof here));
-    snprintf(file, sizeof file, "character.file=%s/walker.$F4.vdb", here);
+    snprintf(file, sizeof file, "character.file=%s/%s/walker.$F4.vdb", here, folder);
     assert_int_equal(firn_graph_set_text(graph, "character.shape=level_set", NULL), FIRN_OK);
     assert_int_equal(firn_graph_set_text(graph, file, NULL), FIRN_OK);
     assert_int_equal(firn_graph_set_text(graph, "last=4", NULL), FIRN_OK);
@@ -129,6 +132,7 @@ static void the_character_leaves_the_same_snow_as_mesh_and_as_level_sets(void **
     for (int i = 0; i < 2; i++)
         firn_free(snow[i]);
     firn_graph_destroy(graph);
+    fixture_remove(folder);
 }
 
 static void the_character_is_what_its_program_writes(void **state)
@@ -136,14 +140,19 @@ static void the_character_is_what_its_program_writes(void **state)
     (void)state;
     void *bytes[2] = {NULL, NULL};
     size_t size[2];
-    assert_int_equal(system(FIRN_MAKE_WALKER " walker.abc"), 0);
-    assert_int_equal(firn_file_read("walker.abc", 1 << 20, &bytes[0], &size[0], NULL), FIRN_OK);
+    char folder[64], path[128], words[FIRN_PATH_SIZE + 128];
+    fixture_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/walker.abc", folder);
+    snprintf(words, sizeof words, FIRN_MAKE_WALKER " %s", path);
+    assert_int_equal(system(words), 0);
+    assert_int_equal(firn_file_read(path, 1 << 20, &bytes[0], &size[0], NULL), FIRN_OK);
     assert_int_equal(firn_file_read(FIRN_SCENES "/walker.abc", 1 << 20, &bytes[1], &size[1], NULL),
                      FIRN_OK);
     // Sines differ in the last bits between machines, the layout does not.
     assert_int_equal(size[0], size[1]);
     firn_free(bytes[0]);
     firn_free(bytes[1]);
+    fixture_remove(folder);
 }
 
 int main(void)
