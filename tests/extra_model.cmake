@@ -27,10 +27,10 @@ foreach(model snow foam)
     list(APPEND parts ${part})
 endforeach()
 foreach(part ${parts})
-    target_include_directories(${part} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${core}/include
-        ${core}/src)
+    target_include_directories(${part} PRIVATE ${extra}/in_place ${CMAKE_CURRENT_SOURCE_DIR}
+        ${core}/include ${core}/src)
     target_compile_definitions(${part} PRIVATE FIRN_SCALAR FIRN_ISA=scalar)
-    target_compile_options(${part} PRIVATE -include ${extra}/list.h -O3)
+    target_compile_options(${part} PRIVATE -O3)
     target_link_libraries(${part} PRIVATE firn_flags)
 endforeach()
 target_link_libraries(firn_core_extra PUBLIC m)

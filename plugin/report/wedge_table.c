@@ -9,27 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TABLE_LIMIT = 64 << 20 };
-
-static firn_result make_folder(const char *folder, firn_error *error)
-{
-    char part[FIRN_PATH_SIZE];
-    snprintf(part, sizeof part, "%s", folder);
-    for (char *at = part + 1;; at++) {
-        if (*at != '/' && *at != '\0')
-            continue;
-        char kept = *at;
-        *at = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return firn_fail_errno(error, errno, "create", part);
-        *at = kept;
-        if (kept == '\0')
-            return FIRN_OK;
-    }
-}
 
 static void append_head(firn_file_writer *file, const firn_wedge *wedge)
 {
@@ -115,7 +97,7 @@ firn_result firn_wedge_note(const firn_wedge *wedge, const firn_graph *graph, si
         snprintf(number, sizeof number, "%d", code);
     const char *const note[2] = {state, number};
     FIRN_TRY(firn_wedge_home(graph, folder, error));
-    FIRN_TRY(make_folder(folder, error));
+    FIRN_TRY(firn_folder_make(folder, error));
     // Jobs of an array write the same table.
     snprintf(path, sizeof path, "%.4000s/.wedges.lock", folder);
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);

@@ -5,11 +5,8 @@
 
 #include "firn/file.h"
 
-/// Makes a folder and those above it.
-firn_result firn_folder_make(const char *path, firn_error *error);
-
-/// The same for one in a cache; FIRN_ERR_FORMAT when something else has its name, as a link that
-/// leads out of the cache.
+/// firn_folder_make for one in a cache; FIRN_ERR_FORMAT when something else has its name, as a link
+/// that leads out of the cache.
 firn_result firn_folder_make_inside(const char *path, firn_error *error);
 
 /// Removes what interrupted writers left: files with ".tmp." in their names, unless they name a

@@ -199,7 +199,6 @@ class Farm(Firn):
         for name in volumes:
             self.assertEqual(farm[name], calm[name], name)
 
-    @unittest.skipIf(shutil.which("mpirun") is None, "not installed: mpirun")
     def test_one_shot_is_simulated_on_three_machines(self):
         self.cluster.env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         self.submit("-o", "job", "--base", "farm", "--ranks", "3", "--chunk", "3")

@@ -1,34 +1,11 @@
 /// Bodies among themselves: weights, free motion, contacts, joints, sleep.
-#include "scenes/scene.h"
-
-#include "firn/sim_bodies.h"
+#include "scenes/body_scene.h"
 
 #include "unit/level_set_fixture.h"
 
 static firn_sim_def plain_def(void)
 {
     firn_sim_def def = scene_def(&METHODS[0], 0.05f);
-    return def;
-}
-
-static firn_body_id add_body(scene *s, const firn_body_def *def)
-{
-    firn_body_id id;
-    scene_check(s, firn_sim_add_body(s->sim, def, &id, &s->error));
-    return id;
-}
-
-static firn_body_state state_of(scene *s, firn_body_id id)
-{
-    firn_body_state state;
-    scene_check(s, firn_sim_body(s->sim, id, &state, &s->error));
-    return state;
-}
-
-static firn_body_def box_def(firn_vec3 center, firn_vec3 half)
-{
-    firn_body_def def = firn_body_def_default();
-    def.shape = firn_collider_def_box(center, half);
     return def;
 }
 

@@ -66,6 +66,9 @@ FIRN_API void firn_file_suspend(firn_file_writer *file);
 FIRN_API firn_result firn_file_read(const char *path, size_t limit, void **bytes, size_t *size,
                                     firn_error *error);
 
+/// Makes a folder and those above it; none of them need to be new.
+FIRN_API firn_result firn_folder_make(const char *path, firn_error *error);
+
 /// Writes the name of a frame: "ball.$F4.vdb", "ball.####.vdb" and "ball.%04d.vdb" give
 /// "ball.0007.vdb" for frame 7; $F does not pad. Between backquotes $F may be reckoned with:
 /// "ball.`$F4-1`.vdb" and "ball.`padzero(4, $F/2)`.vdb". A pattern without a number is copied.

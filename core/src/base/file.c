@@ -379,3 +379,22 @@ firn_result firn_file_read(const char *path, size_t limit, void **bytes, size_t 
     close(descriptor);
     return result;
 }
+
+firn_result firn_folder_make(const char *path, firn_error *error)
+{
+    char part[FIRN_PATH_SIZE];
+    int length = snprintf(part, sizeof part, "%s", path);
+    if (length < 0 || (size_t)length >= sizeof part)
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "the name of the folder is too long");
+    for (char *at = part + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return firn_fail_errno(error, errno, "create", part);
+        *at = kept;
+        if (kept == '\0')
+            return FIRN_OK;
+    }
+}

@@ -5,7 +5,7 @@
 #ifndef FIRN_MODELS_H
 #define FIRN_MODELS_H
 
-#include "list.h"
+#include "models/list.h" // by the path of includes: a test puts its own in place
 
 #include "firn/material.h"
 
