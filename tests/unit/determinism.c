@@ -1,5 +1,6 @@
 /// Same input, same bits: whatever the threads, the build of the kernels or the way there.
 #define _POSIX_C_SOURCE 200809L
+#include "effort.h"
 #include "scene.h"
 
 #include <stdlib.h>
@@ -41,11 +42,11 @@ static uint64_t hash_of_run(firn_sim_def def)
 static void result_does_not_depend_on_the_number_of_threads(void **state)
 {
     (void)state;
-    const int threads[] = {1, 2, 3, 8};
+    const int threads[] = {1, 3, 2, 8}, counts = effort(FIRN_COUNT(threads), 2);
     uint64_t seen[8];
     for (int i = 0; i < 8; i++) {
         firn_sim_def def = scene_combination(i);
-        for (size_t t = 0; t < FIRN_COUNT(threads); t++) {
+        for (int t = 0; t < counts; t++) {
             def.thread_count = threads[t];
             uint64_t hash = hash_of_run(def);
             if (t == 0)
@@ -83,7 +84,7 @@ static void every_instruction_set_repeats_its_bits(void **state)
 static void instruction_sets_agree(void **state)
 {
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i += effort(1, 7)) {
         scene_sums first = {.mass = 0.0};
         for (int k = 0; firn_kernels_at(k) != NULL; k++) {
             if (!firn_kernels_at(k)->supported())

@@ -1,3 +1,4 @@
+#include "effort.h"
 #include "seeding_scene.h"
 
 #include <float.h>
@@ -39,7 +40,7 @@ static void a_continuous_source_makes_a_column_of_the_lattice_density(void **sta
     (void)state;
     const double steps[] = {0.0013, 0.011, 0.5};
     const float jitters[] = {0.0f, 0.7f};
-    for (size_t run = 0; run < 6; run++) {
+    for (size_t run = 0; run < 6; run += (size_t)effort(1, 5)) {
         size_t count;
         firn_source_def def = nozzle(run % 2 ? FIRN_REGION_BOX : FIRN_REGION_SPHERE);
         def.jitter = jitters[run / 3];

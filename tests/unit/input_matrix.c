@@ -5,6 +5,7 @@
 #include "firn/vdb_surface.h"
 #include "firn/vdb_write.h"
 
+#include "effort.h"
 #include "graph_fixture.h"
 #include "mesh_archive.h"
 
@@ -406,8 +407,9 @@ static void one_paddle_pushes_the_same_snow_from_every_file(void **state)
         push(folder, ", \"shape\": \"box\", \"translation\": [-0.45, 0, 0]", true);
     assert_true(pushed.speed > 0.5 && stopped.speed > -1.0);
     int failed = 0, cells = 0;
+    const size_t step = (size_t)effort(1, 5);
     for (size_t i = 0; i < FIRN_COUNT(recipes); i++)
-        for (size_t k = 0; k < FIRN_COUNT(variants); k++, cells++) {
+        for (size_t k = i % step; k < FIRN_COUNT(variants); k += step, cells++) {
             char place[128];
             snprintf(place, sizeof place, "%s/%zu_%zu", folder, i, k);
             char command[160];
@@ -426,7 +428,7 @@ static void one_paddle_pushes_the_same_snow_from_every_file(void **state)
                           o.speed, 5.0 * (o.speed - reference.speed) / limit, same ? "" : "  <--");
         }
     fixture_remove(folder);
-    assert_true(cells >= 60);
+    assert_true(cells >= effort(60, 12));
     assert_int_equal(failed, 0);
 }
 
