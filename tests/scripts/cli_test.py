@@ -389,14 +389,15 @@ class Collider(Firn):
         blob = ROOT / "tests/fixtures/alembic/mesh_deform.abc"  # frames 1 to 12 at 24 per second
         for frames, more, said in (
                 ((1, 12), [], None),
-                ((1, 20), [], "asks for 1 to 20: it stands still after frame 12 of the shot; last = 12"),
+                ((1, 20), [],
+                 "asks for 1 to 20: it stands still after frame 12 of the shot; last = 12 "),
                 ((1, 20), ["ground.time_outside=hold"], None),
                 ((1, 20), ["ground.time_offset=4"], "after frame 8 of the shot; last = 8 "),
                 ((-3, 12), [], "it stands still before frame 1 of the shot; time_offset = 4 "),
                 ((20, 30), [], "nothing moves; time_offset = -19 ")):
             scene = {**SCENE, "fps": 24, "frames": frames}
             words = ["ground.shape=mesh", "ground.deforming=true", f"ground.file={blob}",
-                     "ground.mesh_voxel_size=0.1", *more]
+                     "ground.mesh_voxel_size=0.1", "ground.velocity_from=motion", *more]
             self.firn("check", self.write_scene("beyond.firn", scene),
                       *(word for pair in words for word in ("--set", pair)))
             with self.subTest(frames=frames, more=more):
