@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // --- Nodes ---------------------------------------------------------------------------------------
@@ -262,6 +263,25 @@ static firn_result begin_manifest(firn_bake *bake, firn_error *error)
     return firn_bake_turn(bake, error);
 }
 
+// The graph that stands beside a manifest of this one: what is no file of that graph is written
+// anew.
+static firn_result mend_graph(const firn_bake *bake, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    struct stat status;
+    firn_graph *beside = NULL;
+    snprintf(path, sizeof path, "%.3500s/resolved.firn", bake->folder);
+    bool fine = lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+                firn_graph_load(path, &beside, NULL) == FIRN_OK &&
+                firn_graph_hash(beside, NULL) == bake->hash;
+    firn_graph_destroy(beside);
+    if (fine)
+        return FIRN_OK;
+    firn_bake_warn(bake, "resolved.firn of the cache was not there or of another graph; it is "
+                         "written again");
+    return firn_graph_save_resolved(bake->graph, path, error);
+}
+
 firn_result firn_bake_open(firn_bake *bake, firn_error *error)
 {
     firn_error cause;
@@ -281,6 +301,8 @@ firn_result firn_bake_open(firn_bake *bake, firn_error *error)
     bake->turned = bake->continues = manifest->hash == bake->hash;
     if (bake->turned && manifest->simulation == 0)
         manifest->simulation = bake->simulation;
+    if (bake->turned && (bake->resume || bake->overwrite))
+        FIRN_TRY(mend_graph(bake, error));
     // A run that ended before its first frame has nothing to mix with: an input was mended since.
     if (manifest->frame_count == 0 && manifest->file_count == 0)
         return firn_bake_turn(bake, error);

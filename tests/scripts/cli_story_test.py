@@ -10,6 +10,7 @@ import random
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -112,6 +113,34 @@ class Story(Firn):
             self.firn(words[0], self.scene, *words[1:], code=code)
         self.assertEqual({n: b for n, b in files_of(self.place).items() if n in kept},
                          {n: expected[n] for n in kept})
+
+    def test_nothing_outside_is_written_through_a_file_of_the_cache(self):
+        """Links of both kinds, and pipes, in the place of each file that a cook opens."""
+        self.firn("cook", self.scene, "--quiet")
+        expected = files_of(self.place)
+        shutil.rmtree(self.place)
+        self.kill_after("frame 2 ", "cook", self.scene)
+        killed, precious = self.folder / "killed", self.folder / "precious"
+        text = f"{socket.gethostname()} 4194305 2026-01-01T00:00:00Z\n"  # a dead process
+        self.place.rename(killed)
+        partial = ["archive_v1.abc.partial", "archive_v1.abc.journal.partial"]
+        for name in [*partial, ".lock", "manifest.json", "timing.json", "resolved.firn",
+                     "tiny_v1.0001.bgeo"]:
+            for make in (os.link, os.symlink, lambda _, path: os.mkfifo(path)):
+                with self.subTest(name=name, make=make):
+                    shutil.rmtree(self.place, ignore_errors=True)
+                    shutil.copytree(killed, self.place)
+                    (self.place / name).unlink(missing_ok=True)
+                    precious.write_text(text)
+                    make(precious, self.place / name)
+                    done = subprocess.run(self.command("resume", self.scene, "--quiet"), timeout=60,
+                                          cwd=self.folder, text=True, capture_output=True)
+                    self.assertEqual(precious.read_text(), text)
+                    if done.returncode == 0:
+                        self.assertEqual(files_of(self.place), expected)
+                    else:
+                        self.assertIn(name, done.stderr)
+                        self.assertIn(done.returncode, (1, 10))
 
 
 if __name__ == "__main__":
