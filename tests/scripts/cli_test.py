@@ -447,6 +447,17 @@ class Estimate(Firn):
         self.assertAlmostEqual(fine["particles"] / coarse["particles"], 8.0, delta=0.1)
         self.assertFalse((self.folder / "cache").exists())
 
+    def test_bytes_on_disk_are_those_of_the_files(self):
+        words = ["--set", "solver.cell_size=0.0125", "--set", "raster.voxel_size=0.0125",
+                 "--frames", "1-2"]
+        guess = json.loads(self.firn("estimate", self.scene, "--json", *words))
+        self.firn("cook", self.scene, "--quiet", *words)
+        place = self.folder / "cache/tiny/v1"
+        self.firn("usd", place)
+        size = lambda *ends: sum(p.stat().st_size for p in place.iterdir() if p.suffix in ends)
+        self.assertAlmostEqual(size(".bgeo", ".abc", ".vdb") / guess["disk_bytes"], 1.0, delta=0.2)
+        self.assertAlmostEqual(size(".usdc", ".usda") / guess["usd_bytes"], 1.0, delta=0.2)
+
     def test_a_mesh_is_measured_quickly(self):
         corners = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
         faces = "1 3 4 2", "5 6 8 7", "1 2 6 5", "3 7 8 4", "1 5 7 3", "2 4 8 6"
