@@ -263,22 +263,30 @@ static firn_result begin_manifest(firn_bake *bake, firn_error *error)
     return firn_bake_turn(bake, error);
 }
 
-// The graph that stands beside a manifest of this one: what is no file of that graph is written
-// anew.
+// Whether a file is a graph that would be cooked into this very cache.
+static bool is_graph_of(const firn_bake *bake, const char *path)
+{
+    struct stat status, here, there;
+    firn_graph *beside = NULL;
+    char folder[FIRN_PATH_SIZE];
+    bool fine = lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+                firn_graph_load(path, &beside, NULL) == FIRN_OK &&
+                firn_graph_hash(beside, NULL) == bake->hash &&
+                firn_graph_cache_folder(beside, folder, sizeof folder, NULL) == FIRN_OK &&
+                stat(folder, &there) == 0 && stat(bake->folder, &here) == 0 &&
+                here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+    firn_graph_destroy(beside);
+    return fine;
+}
+
+// The graph beside a manifest of this one: another is written over.
 static firn_result mend_graph(const firn_bake *bake, firn_error *error)
 {
     char path[FIRN_PATH_SIZE];
-    struct stat status;
-    firn_graph *beside = NULL;
     snprintf(path, sizeof path, "%.3500s/resolved.firn", bake->folder);
-    bool fine = lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-                firn_graph_load(path, &beside, NULL) == FIRN_OK &&
-                firn_graph_hash(beside, NULL) == bake->hash;
-    firn_graph_destroy(beside);
-    if (fine)
+    if (is_graph_of(bake, path))
         return FIRN_OK;
-    firn_bake_warn(bake, "resolved.firn of the cache was not there or of another graph; it is "
-                         "written again");
+    firn_bake_warn(bake, "resolved.firn was not there, or not of this cache; it is written again");
     return firn_graph_save_resolved(bake->graph, path, error);
 }
 

@@ -7,6 +7,7 @@ Usage: cli_story_test.py PROGRAM [unittest arguments]"""
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -123,6 +124,16 @@ class Story(Firn):
         killed, precious = self.folder / "killed", self.folder / "precious"
         text = f"{socket.gethostname()} 4194305 2026-01-01T00:00:00Z\n"  # a dead process
         self.place.rename(killed)
+        # The scene of a cache leads to no other place, either.
+        shutil.copytree(killed, self.place)
+        scene = self.place / "resolved.firn"
+        scene.write_text(re.sub(r'"base": ".*"', f'"base": "{self.folder}/elsewhere"',
+                                scene.read_text()))
+        self.firn("resume", self.place, code=5)
+        self.assertIn("is a folder, not a scene; that of a cache is the file resolved.firn", self.err)
+        self.firn("resume", self.scene, "--quiet")
+        self.assertIn("resolved.firn was not there, or not of this cache", self.err)
+        self.assertEqual(files_of(self.place), expected)
         partial = ["archive_v1.abc.partial", "archive_v1.abc.journal.partial"]
         for name in [*partial, ".lock", "manifest.json", "timing.json", "resolved.firn",
                      "tiny_v1.0001.bgeo"]:
