@@ -130,7 +130,7 @@ class Story(Firn):
         scene.write_text(re.sub(r'"base": ".*"', f'"base": "{self.folder}/elsewhere"',
                                 scene.read_text()))
         self.firn("resume", self.place, code=5)
-        self.assertIn("is a folder, not a scene; that of a cache is the file resolved.firn", self.err)
+        self.assertIn("a folder, not a scene; that of a cache is the file resolved.firn", self.err)
         self.firn("resume", self.scene, "--quiet")
         self.assertIn("resolved.firn was not there, or not of this cache", self.err)
         self.assertEqual(files_of(self.place), expected)
