@@ -134,6 +134,18 @@ class Story(Firn):
         self.firn("resume", self.scene, "--quiet")
         self.assertIn("resolved.firn was not there, or not of this cache", self.err)
         self.assertEqual(files_of(self.place), expected)
+        # Nor does a name in the manifest.
+        for old in ("tiny_v1.0002.bgeo", "archive_v1.abc"):
+            precious.write_text("precious")
+            shutil.rmtree(self.place)
+            self.firn("cook", self.scene, "--quiet")
+            manifest = self.place / "manifest.json"
+            manifest.write_text(manifest.read_text().replace(f'"{old}"', '"../../../precious"'))
+            self.firn("info", self.place, code=10)
+            self.firn("resume", self.scene, code=10)
+            self.firn("cook", self.scene, "--overwrite", "--quiet")
+            self.assertEqual(precious.read_text(), "precious")
+            self.assertEqual(files_of(self.place), expected)
         partial = ["archive_v1.abc.partial", "archive_v1.abc.journal.partial"]
         for name in [*partial, ".lock", "manifest.json", "timing.json", "resolved.firn",
                      "tiny_v1.0001.bgeo"]:

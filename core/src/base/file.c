@@ -170,8 +170,10 @@ firn_result firn_file_create(const char *path, firn_file_writer **out, firn_erro
 // reach what they stand for. Returns 0 or an errno value.
 static int part_from_others(firn_file_writer *file)
 {
-    char copy[FIRN_PATH_SIZE];
-    int length = snprintf(copy, sizeof copy, "%s.tmp.host.%ld", file->temporary, (long)getpid());
+    char copy[FIRN_PATH_SIZE], host[64] = "host";
+    gethostname(host, sizeof host - 1);
+    int length = snprintf(copy, sizeof copy, "%s.tmp.%s.%ld.00000000", file->temporary, host,
+                          (long)getpid());
     if (length < 0 || (size_t)length >= sizeof copy)
         return ENAMETOOLONG;
     int to = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
