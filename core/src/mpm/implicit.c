@@ -20,6 +20,7 @@ typedef struct solving {
     float dt;
     float scale;       // beta dt^2
     float alpha, beta; // of the iteration at work
+    bool exact;        // what the solve leaves over must not be lost: bodies get it
 } solving;
 
 /// Up to three sums over the nodes of a block; each sweep says of what.
@@ -165,16 +166,18 @@ static solve_sums begin_block(const solving *s, size_t b, bool contact)
 {
     node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *right = nodes(s, FIRN_NODE_RESIDUAL, b);
     const node4 *old = nodes(s, FIRN_NODE_OLD, b), *touch = nodes(s, FIRN_NODE_CONTACT, b);
-    const node4 *change = nodes(s, FIRN_NODE_CHANGE, b);
+    node4 *change = nodes(s, FIRN_NODE_CHANGE, b);
     make_preconditioner(s, b, contact);
     node4 asked = splat(0.0f);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         right[n] = v[n];
-        node4 by = v[n] - old[n];
+        node4 by = v[n] - old[n], guess = change[n];
         asked += splat(v[n][3]) * by * by;
+        if (s->exact)
+            change[n] = v[n];
         if (!s->sim->solve.warm || !(v[n][3] > 0.0f))
             continue;
-        node4 step = old[n] + splat(s->dt) * change[n] - v[n];
+        node4 step = old[n] + splat(s->dt) * guess - v[n];
         step[3] = 0.0f;
         v[n] += contact ? project(touch[n], step) : step;
     }
@@ -251,6 +254,22 @@ static solve_sums advance(const solving *s, size_t b, bool contact)
     return (solve_sums){.a = add_up(rr), .b = add_up(ap_ap)};
 }
 
+// v = v* - s H v / m in the free components, from the product with the velocity that was found.
+static solve_sums apply_forces(const solving *s, size_t b, bool contact)
+{
+    node4 *v = nodes(s, FIRN_NODE_VELOCITY, b);
+    const node4 *right = nodes(s, FIRN_NODE_CHANGE, b), *hx = nodes(s, FIRN_NODE_A_RESIDUAL, b);
+    const node4 *touch = nodes(s, FIRN_NODE_CONTACT, b);
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        if (!(v[n][3] > 0.0f))
+            continue;
+        node4 step = right[n] - v[n] - splat(s->scale / v[n][3]) * hx[n];
+        step[3] = 0.0f;
+        v[n] += contact ? project(touch[n], step) : step;
+    }
+    return (solve_sums){0.0, 0.0, 0.0};
+}
+
 static void remember_change(const solving *s)
 {
     firn_sim *sim = s->sim;
@@ -288,6 +307,16 @@ static double goal_of(const solving *s, double mass, double asked)
 {
     double most = (double)s->sim->def.tolerance * (double)s->sim->def.tolerance * mass;
     return fmin(most, fmax(ASKED_SHARE * ASKED_SHARE * asked, LEAST_SHARE * LEAST_SHARE * most));
+}
+
+// What the solve leaves over is momentum that nobody has. Where bodies account for theirs, snow
+// moves by the forces of the velocity that was found, whose sum is zero however good it is; it
+// differs from that velocity by the residual.
+static void close_account(const solving *s)
+{
+    apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
+    firn_reaction_product(s->sim, FIRN_REACTION_OF_VELOCITY);
+    for_blocks(s, apply_forces);
 }
 
 static firn_solve iterate(solving *s, double mass, double asked)
@@ -359,11 +388,18 @@ void firn_implicit_forget(firn_solver *solve) { solve->warm = false; }
 
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)
 {
-    solving s = {.sim = sim, .dt = dt, .scale = sim->def.beta * dt * dt};
+    solving s = {.sim = sim,
+                 .dt = dt,
+                 .scale = sim->def.beta * dt * dt,
+                 .exact = sim->bodies.live_count > 0};
     double mass = classify_blocks(&s);
     firn_transfer_prepare_hessian(sim, dt);
     double asked = for_blocks(&s, begin_block).a;
     firn_solve solve = iterate(&s, mass, asked);
+    if (s.exact && solve.converged)
+        close_account(&s);
+    else if (s.exact)
+        sim->solve.warm = false; // where the last change was, the right side is
     firn_implicit_release_cache(sim);
     if (solve.converged) {
         firn_reaction_finish(sim, s.scale);
