@@ -164,7 +164,8 @@ class Bodies(unittest.TestCase):
             key.value = value
             key.keyframe_insert("value", frame=frame)
         tree = body_shot("soft", soft, release_frame=4)
-        bake(tree)
+        with self.assertRaises(RuntimeError):
+            bake(tree)
         self.assertIn("keeps its own", tree.nodes["crate"].problem)
 
 

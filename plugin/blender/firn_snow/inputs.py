@@ -110,10 +110,12 @@ class Input:
                              "scene_object")
 
     def _last_pose(self, node):
-        """The last frame whose pose counts: a body goes its own way from its release on."""
-        if self.once:
-            return -math.inf
-        return math.ceil(node.value("release_frame")) if self.type == "body" else math.inf
+        """The last frame whose pose counts. A body goes its own way from its release on; the frame
+        behind that tells how fast it is let go."""
+        if self.type != "body":
+            return -math.inf if self.once else math.inf
+        release = node.value("release_frame")
+        return math.ceil(release) + 1 if release > 0.0 else -math.inf
 
     # --- Each frame ------------------------------------------------------------------------------
 
