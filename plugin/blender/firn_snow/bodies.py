@@ -10,21 +10,16 @@ from mathutils import Matrix, Quaternion, Vector
 
 from . import axes, export, firn, lookdev, result, solids, versions
 
-PLACE = ("x", "y", "z")
-TURN = ("qw", "qx", "qy", "qz")
 LINEAR = 1  # of keyframes, as foreach_set has it
 
 
 class Body:
-    """A body of the cache: its name there, its node, and the poses by frame."""
+    """A body of the cache: its name there, its node, and its poses by frame, upright."""
 
-    def __init__(self, name, node, frames):
-        self.name, self.node, self.poses = name, node, []
-        for frame, stats in frames:
-            if name + ".qw" in stats:
-                place = [stats[f"{name}.{part}"] for part in PLACE]
-                turn = [stats[f"{name}.{part}"] for part in TURN]
-                self.poses.append((frame, *_upright(place, turn)))
+    def __init__(self, node, motion):
+        self.name, self.node = motion.name, node
+        self.poses = [(frame, *_upright(place, turn)) for frame, place, turn in
+                      zip(motion.frames, motion.translation.tolist(), motion.rotation.tolist())]
 
     def matrix(self):
         """Where it is in the first frame."""
@@ -34,25 +29,17 @@ class Body:
 
 def _upright(place, turn):
     """Firn's world to Blender's, in meters. Both the world and the body's own axes turn."""
-    w, x, y, z = turn
+    x, y, z, w = turn
     return Vector(axes.from_firn("point", place)), Quaternion((w, x, -z, y))
 
 
 def of_tree(tree):
     """The bodies whose poses the cache has."""
-    cache = result.cache_of(tree)
-    frames = sorted((number, frame.stats) for number, frame in cache.frames.items())
-    names = export.names_of(tree)
-    found = []
-    for node in tree.nodes:
-        if getattr(node, "firn_type", "") != "body" or node.mute:
-            continue
-        own = names[node.name]
-        known = sorted({stat[:-3] for _, stats in frames for stat in stats
-                        if stat.endswith(".qw") and (stat == own + ".qw" or
-                                                     stat.startswith(own + "."))})
-        found += [Body(name, node, frames) for name in known]
-    return found
+    motions, names = result.cache_of(tree).bodies(), export.names_of(tree)
+    return [Body(node, motion) for node in tree.nodes
+            if getattr(node, "firn_type", "") == "body" and not node.mute
+            for name, motion in sorted(motions.items())
+            if name.split(".")[0] == names[node.name]]
 
 
 # --- Objects -------------------------------------------------------------------------------------
