@@ -21,6 +21,7 @@ typedef struct solving {
     float scale;       // beta dt^2
     float alpha, beta; // of the iteration at work
     bool exact;        // what the solve leaves over must not be lost: bodies get it
+    bool follow;       // bodies carry nodes along
 } solving;
 
 /// Up to three sums over the nodes of a block; each sweep says of what.
@@ -135,6 +136,8 @@ static double classify_blocks(const solving *s)
     }
     double mass = 0.0;
     firn_owners_fold(&sim->owners, &mass, sizeof mass, add_masses, sim);
+    for (size_t i = 0; i < sim->followers.count; i++)
+        blocks[firn_followers_block(&sim->followers, i)].kind = SOLVE_CONTACT;
     return mass;
 }
 
@@ -237,7 +240,8 @@ static solve_sums finish_product(const solving *s, size_t b, bool contact)
 // <A p, A p> in b.
 static solve_sums advance(const solving *s, size_t b, bool contact)
 {
-    (void)contact;
+    const node4 *touch = nodes(s, FIRN_NODE_CONTACT, b);
+    bool carried = contact && s->follow; // then r is that of bodies as well
     node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *r = nodes(s, FIRN_NODE_RESIDUAL, b);
     node4 *p = nodes(s, FIRN_NODE_SEARCH, b), *ap = nodes(s, FIRN_NODE_A_SEARCH, b);
     const node4 *ar = nodes(s, FIRN_NODE_A_RESIDUAL, b), *d = nodes(s, FIRN_NODE_DIAGONAL, b);
@@ -248,7 +252,7 @@ static solve_sums advance(const solving *s, size_t b, bool contact)
         ap[n] = ar[n] + beta * ap[n];
         v[n] += alpha * p[n];
         r[n] -= alpha * ap[n];
-        rr += residual2(d[n], r[n], mass);
+        rr += residual2(d[n], carried ? project(touch[n], r[n]) : r[n], mass);
         ap_ap += d[n] * ap[n] * ap[n];
     }
     return (solve_sums){.a = add_up(rr), .b = add_up(ap_ap)};
@@ -315,6 +319,7 @@ static double goal_of(const solving *s, double mass, double asked)
 static void close_account(const solving *s)
 {
     apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
+    firn_followers_account(s->sim, (double)s->scale);
     firn_reaction_product(s->sim, FIRN_REACTION_OF_VELOCITY);
     for_blocks(s, apply_forces);
 }
@@ -325,12 +330,18 @@ static firn_solve iterate(solving *s, double mass, double asked)
     apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
     firn_reaction_begin(sim);
     double rr = for_blocks(s, first_residual).a, ap_ap = 0.0, r_ar_old = 0.0;
+    rr += firn_followers_first(sim, (double)s->scale);
     double goal = goal_of(s, mass, asked);
     int i = 0;
     for (; rr > goal && i < sim->def.max_iterations; i++) {
         apply_hessian(s, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
-        firn_reaction_product(sim, FIRN_REACTION_OF_RESIDUAL);
+        if (!s->exact)
+            firn_reaction_product(sim, FIRN_REACTION_OF_RESIDUAL);
+        firn_follow_sums of_bodies = firn_followers_product(sim, (double)s->scale);
         solve_sums product = for_blocks(s, finish_product);
+        product.a += of_bodies.a;
+        product.b += of_bodies.b;
+        product.c += of_bodies.c;
         double r_ar = product.a, beta = i > 0 ? r_ar / r_ar_old : 0.0;
         ap_ap = product.b + beta * (2.0 * product.c + beta * ap_ap);
         if (!(ap_ap > LOST_SHARE * product.b)) {
@@ -345,9 +356,11 @@ static firn_solve iterate(solving *s, double mass, double asked)
         s->alpha = (float)alpha;
         s->beta = (float)beta;
         solve_sums next = for_blocks(s, advance);
-        firn_reaction_advance(sim, s->alpha, s->beta);
-        rr = next.a;
-        ap_ap = next.b;
+        if (!s->exact)
+            firn_reaction_advance(sim, s->alpha, s->beta);
+        of_bodies = firn_followers_advance(sim, (double)s->alpha, (double)s->beta);
+        rr = next.a + of_bodies.a;
+        ap_ap = next.b + of_bodies.b;
     }
     double residual = mass > 0.0 ? sqrt(rr / mass) : 0.0;
     return (firn_solve){.iterations = i, .residual = residual, .converged = rr <= goal};
@@ -392,6 +405,8 @@ firn_solve firn_implicit_solve(firn_sim *sim, float dt)
                  .dt = dt,
                  .scale = sim->def.beta * dt * dt,
                  .exact = sim->bodies.live_count > 0};
+    firn_followers_begin(sim);
+    s.follow = sim->followers.count > 0;
     double mass = classify_blocks(&s);
     firn_transfer_prepare_hessian(sim, dt);
     double asked = for_blocks(&s, begin_block).a;
