@@ -47,11 +47,14 @@ def corners(obj):
     return [evaluated.matrix_world @ vertex.co for vertex in evaluated.data.vertices]
 
 
+def archive_of(tree):
+    return next(file.path for file in firn.Cache(export.cache_folder(tree)).files
+                if file.name.endswith("_bodies_v1.abc"))
+
+
 def archive_corners(tree, frame):
     """The same points as the archive of write_bodies has them, which any DCC reads."""
-    path = next(file.path for file in firn.Cache(export.cache_folder(tree)).files
-                if file.name.endswith("_bodies_v1.abc"))
-    mesh = firn.Mesh(path, frame / 24.0)
+    mesh = firn.Mesh(archive_of(tree), frame / 24.0)
     return [Vector((x, -z, y))
             for x, y, z in numpy.asarray(mesh.positions).reshape(-1, 3).tolist()]
 

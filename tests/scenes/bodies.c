@@ -105,6 +105,50 @@ static void snow_and_a_free_box_share_their_momentum(void **state)
         hit(1, ratios[i]);
 }
 
+static bool count_rejected(const firn_step_stats *stats, void *user)
+{
+    *(int *)user += stats->rejected;
+    return true;
+}
+
+// A solve that may not iterate much fails, and the substep is tried again, half as long: whatever
+// was found before is forgotten.
+static void rejected_substeps_move_nothing(void **state)
+{
+    (void)state;
+    uint64_t expected = 0;
+    for (int threads = 1; threads <= 3; threads++) {
+        firn_sim_def def = scene_def(&METHODS[1], CELL);
+        def.gravity = firn_vec(0, 0, 0);
+        def.max_iterations = 4;
+        def.dt_max = 2e-3f;
+        def.thread_count = threads;
+        scene s = scene_open(&def);
+        firn_source_def snow =
+            scene_box(firn_vec(-0.3f, -0.1f, -0.1f), firn_vec(-0.1f, 0.1f, 0.1f));
+        snow.velocity = firn_vec(3.0f, 0, 0);
+        scene_source(&s, &snow);
+        scene_read(&s);
+        double mass = scene_totals(&s).mass;
+        firn_body_def cube = box_def(firn_vec(0.06f, 0.05f, 0), firn_vec(0.15f, 0.15f, 0.15f));
+        cube.mass = (float)mass;
+        firn_body_id id = add_body(&s, &cube);
+        momenta before = of_snow(&s);
+        int rejected = 0;
+        firn_sim_set_progress(s.sim, count_rejected, &rejected);
+        scene_step(&s, 0.08);
+        momenta after = of_snow(&s);
+        add_body_momentum(&s, id, &after);
+        double p = largest_difference(after.linear, before.linear) / (3.0 * mass);
+        print_message("%d rejected, momentum %.1e\n", rejected, p);
+        assert_true(rejected > 0);
+        assert_true(p < 1e-6);
+        expected = threads == 1 ? firn_sim_hash(s.sim) : expected;
+        assert_true(firn_sim_hash(s.sim) == expected);
+        scene_close(&s);
+    }
+}
+
 static void a_box_at_rest_weighs_on_snow_what_it_weighs(void **state)
 {
     (void)state;
@@ -309,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snow_and_a_free_box_share_their_momentum),
+        cmocka_unit_test(rejected_substeps_move_nothing),
         cmocka_unit_test(a_box_at_rest_weighs_on_snow_what_it_weighs),
         cmocka_unit_test(a_light_box_lies_still_on_stiff_snow),
         cmocka_unit_test(thin_plates_neither_leak_nor_explode),
