@@ -190,6 +190,8 @@ static double unrest_of(int which, float mass, float young_modulus, float dt)
     scene_source(&s, &snow);
     firn_body_def box = box_def(firn_vec(0, 0.21f, 0), firn_vec(0.12f, 0.05f, 0.12f));
     box.mass = mass;
+    box.own_center = true; // off the middle: snow must turn it as well
+    box.center = firn_vec(0.05f, 0, 0.03f);
     firn_body_id id = add_body(&s, &box);
     scene_step(&s, 0.5);
     double fastest = 0.0;
