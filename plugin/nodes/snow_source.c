@@ -60,14 +60,14 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {FIRN_PARAM(settings, region), FIRN_CHOICE, {REGION_SPHERE}, 0, 4, "",
-     "What the snow fills: a sphere, a box, a closed mesh (.obj, .ply, .stl, .abc), a level set or "
+     "What the snow fills: a sphere, a box, a closed mesh (.obj, .ply, .stl, .abc, .usd), a level set or "
      "fog (.vdb); or the points of a cache as they are",
      "sphere|box|mesh|level_set|points"},
     {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
      "Mesh, level set or particle cache; a frame number in it is that of the first frame",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: patterns of Alembic paths, or the name of a grid; empty takes all",
+     "Which part of the file: patterns of paths in Alembic or USD, or the name of a grid; empty takes all",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, channels), FIRN_STRING, {0}, 0, 0, "",
      "What the particles carry beside what they need, with spaces between: temperature=268, "
