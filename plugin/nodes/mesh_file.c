@@ -17,8 +17,8 @@ static const float POSITION_LIMIT = 1e9f; // units of the file
 // clang-format off
 static const firn_param subd_params[] = {
     {FIRN_PARAM(firn_subd_def, level), FIRN_INT, {-1}, -1, 6, "",
-     "Steps from the cage of an Alembic or USD subdivision surface to its limit surface, each of which "
-     "quarters the faces; -1 takes as many as bring edges down to two voxels, 0 the cage as it is",
+     "Steps from the cage of an Alembic or USD subdivision surface to its limit surface, each of "
+     "which quarters the faces; -1 takes as many as bring edges down to two voxels, 0 the cage as it is",
      .label = "Subdivision level", .added = true},
 };
 // clang-format on
@@ -153,6 +153,9 @@ static firn_result take(firn_polygons *read, const char *path, firn_mesh *mesh, 
                         .face_size = read->face_counts,
                         .corner_count = read->index_count,
                         .corner = read->face_indices};
+    read->positions = read->velocities = NULL;
+    read->face_counts = read->face_indices = NULL;
+    firn_polygons_free(read);
     if (mesh->face_count == 0)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "'%.300s' has points but no faces; a mesh is needed here", path);

@@ -160,7 +160,7 @@ static firn_result read_ply(firn_point_file *file, const char *path, firn_error 
 {
     firn_polygons *read = &file->cloud_of_ply;
     FIRN_TRY(firn_ply_read(path, read, error));
-    FIRN_TRY(claim_columns(file, 2, error));
+    FIRN_TRY(claim_columns(file, 2 + read->value_count, error));
     file->points.count = read->position_count;
     add_column(file, (firn_attribute){.name = "P",
                                       .storage = FIRN_STORAGE_FLOAT32,
@@ -173,6 +173,16 @@ static firn_result read_ply(firn_point_file *file, const char *path, firn_error 
                                           .type_info = FIRN_TYPE_VECTOR,
                                           .tuple_size = 3,
                                           .data = read->velocities});
+    for (size_t i = 0; i < read->value_count; i++) {
+        // What programs that scan call a radius is Houdini's pscale.
+        const char *name = read->values[i].name;
+        name = strcmp(name, "radius") == 0 ? "pscale" : name;
+        if (firn_points_find(&file->points, name) == NULL)
+            add_column(file, (firn_attribute){.name = name,
+                                              .storage = FIRN_STORAGE_FLOAT32,
+                                              .tuple_size = 1,
+                                              .data = read->values[i].values});
+    }
     return FIRN_OK;
 }
 

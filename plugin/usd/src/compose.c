@@ -319,6 +319,44 @@ static firn_result compose_prim(firn_usd_scene *scene, int prim, firn_error *err
     }
 }
 
+// The prim behind one in the order of the tree; -1: it was the last.
+static int behind(const firn_usd_scene *scene, int prim)
+{
+    if (scene->prims[prim].first_child >= 0)
+        return scene->prims[prim].first_child;
+    while (prim > 0 && scene->prims[prim].next < 0)
+        prim = scene->prims[prim].parent;
+    return prim > 0 ? scene->prims[prim].next : -1;
+}
+
+// Prims were added as layers named them; from now on children follow their parents.
+static firn_result sort_tree(firn_usd_scene *scene, firn_error *error)
+{
+    int *number = firn_alloc((scene->prim_count + 1) * sizeof *number), count = 0;
+    firn_usd_prim *sorted = firn_alloc((scene->prim_count + 1) * sizeof *sorted);
+    if (number == NULL || sorted == NULL) {
+        firn_free(number);
+        firn_free(sorted);
+        return firn_usd_fail_memory(scene, error);
+    }
+    for (int i = 0; i >= 0; i = behind(scene, i))
+        number[i] = count++;
+    for (size_t i = 0; i < scene->prim_count; i++) {
+        firn_usd_prim *p = &sorted[number[i]];
+        *p = scene->prims[i];
+        int *const links[] = {&p->parent, &p->first_child, &p->last_child, &p->next};
+        for (size_t k = 0; k < FIRN_COUNT(links); k++)
+            *links[k] = *links[k] >= 0 ? number[*links[k]] : -1;
+    }
+    for (size_t i = 0; i < scene->opinion_count; i++)
+        scene->opinions[i].prim = number[scene->opinions[i].prim];
+    firn_free(scene->prims);
+    scene->prims = sorted;
+    scene->prim_room = scene->prim_count;
+    firn_free(number);
+    return FIRN_OK;
+}
+
 firn_result firn_usd_compose(firn_usd_scene *scene, firn_error *error)
 {
     layer_stack stack;
@@ -334,7 +372,7 @@ firn_result firn_usd_compose(firn_usd_scene *scene, firn_error *error)
                        error));
     for (size_t i = 1; i < scene->prim_count; i++)
         FIRN_TRY(compose_prim(scene, (int)i, error));
-    return FIRN_OK;
+    return sort_tree(scene, error);
 }
 
 bool firn_usd_prim_counts(const firn_usd_scene *scene, int prim)

@@ -1,7 +1,7 @@
 // Numbers of a crate file, whatever their type, packed or not.
 #include "doc.h"
 
-#include "number.h"
+#include "firn/number.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "usda_scan.h"
 
-#include "number.h"
+#include "firn/number.h"
 
 #include <ctype.h>
 #include <math.h>
