@@ -242,7 +242,7 @@ const firn_node_type firn_node_fine_particles = {
     .category = "Detail",
     .help = "Turns each particle into many grains for pictures, which move with dense snow and "
             "fly on their own where it is loose. It works on caches, frame by frame.",
-    .version = 1,
+    .version = 2,
     .params = params,
     .param_count = FIRN_COUNT(params),
     .rows = rows,

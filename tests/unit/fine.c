@@ -198,6 +198,82 @@ static void mass_stays_where_the_particles_are(void **state)
     snow_free(&s);
 }
 
+// How far the grains of a loose cell are from their places in a dense one.
+static void displacements(const snow *s, firn_vec3 *moved, int children)
+{
+    firn_fine_def def = firn_fine_def_default();
+    def.children = children;
+    def.flight = 0.0f;
+    def.spread = 1.0f;
+    grains closed = make(&def, s);
+    def.spread = 3.0f;
+    grains open = make(&def, s);
+    for (size_t k = 0; k < open.count; k++)
+        moved[k] = firn_sub(open.at.position[k], closed.at.position[k]);
+    grains_free(&open);
+    grains_free(&closed);
+}
+
+// Those that move as one are a crumb: one of a third, single grains, and some between.
+static void loose_cells_come_apart_in_crumbs_of_all_sizes(void **state)
+{
+    (void)state;
+    enum { CHILDREN = 60, PARTICLES = 40 };
+    static firn_vec3 moved[CHILDREN * PARTICLES];
+    snow s = loose_snow(PARTICLES);
+    displacements(&s, moved, CHILDREN);
+    for (int i = 0; i < PARTICLES; i++) {
+        int sizes[CHILDREN] = {0}, crumbs = 0, single = 0, largest = 0;
+        const firn_vec3 *own = &moved[i * CHILDREN];
+        for (int k = 0; k < CHILDREN; k++) {
+            int first = 0;
+            while (firn_length(firn_sub(own[k], own[first])) > 2e-6f)
+                first++;
+            sizes[first]++;
+        }
+        for (int k = 0; k < CHILDREN; k++) {
+            crumbs += sizes[k] > 0;
+            single += sizes[k] == 1;
+            largest = sizes[k] > largest ? sizes[k] : largest;
+        }
+        assert_int_equal(largest, CHILDREN / 3);
+        assert_true(single >= 2 && crumbs - single >= 3);
+    }
+    snow_free(&s);
+}
+
+// Nobody shall find the same cluster twice: how far it opens, and in what pattern, differ.
+static void loose_cells_differ(void **state)
+{
+    (void)state;
+    enum { CHILDREN = 60, PARTICLES = 40 };
+    static firn_vec3 moved[CHILDREN * PARTICLES];
+    snow s = loose_snow(PARTICLES);
+    displacements(&s, moved, CHILDREN);
+    float shape[PARTICLES], farthest[PARTICLES];
+    for (int i = 0; i < PARTICLES; i++) {
+        float sum = farthest[i] = 0.0f;
+        for (int k = 0; k < CHILDREN; k++) {
+            float length = firn_length(moved[i * CHILDREN + k]);
+            farthest[i] = fmaxf(farthest[i], length);
+            sum += length;
+        }
+        shape[i] = sum / farthest[i];
+    }
+    float least = farthest[0], most = farthest[0];
+    int alike = 0;
+    for (int i = 0; i < PARTICLES; i++) {
+        least = fminf(least, farthest[i]);
+        most = fmaxf(most, farthest[i]);
+        for (int k = 0; k < i; k++)
+            alike += fabsf(shape[i] / shape[k] - 1.0f) < 1e-4f;
+    }
+    assert_true(most > 4.0f * least);
+    // Sixteen patterns: one pair of sixteen shares its own.
+    assert_true(alike < PARTICLES * (PARTICLES - 1) / 2 / 8);
+    snow_free(&s);
+}
+
 static firn_mat3 turned(float angle)
 {
     firn_mat3 m = {{cosf(angle), -sinf(angle), 0, sinf(angle), cosf(angle), 0, 0, 0, 1}};
@@ -391,6 +467,8 @@ int main(void)
         cmocka_unit_test(grains_of_dense_snow_stay_in_their_cells_and_move_with_them),
         cmocka_unit_test(a_lone_flake_becomes_a_flurry_and_packed_snow_does_not),
         cmocka_unit_test(mass_stays_where_the_particles_are),
+        cmocka_unit_test(loose_cells_come_apart_in_crumbs_of_all_sizes),
+        cmocka_unit_test(loose_cells_differ),
         cmocka_unit_test(cells_turn_and_stretch_with_the_deformation),
         cmocka_unit_test(loose_grains_drift_apart_as_drag_makes_them),
         cmocka_unit_test(small_grains_lag_behind_large_ones),

@@ -8,6 +8,8 @@
 // Nothing depends on another frame or on the order of particles.
 #include "firn/fine.h"
 
+#include "detail/fine_pattern.h"
+
 #include "base/coord_table.h"
 #include "base/noise.h"
 #include "base/threads.h"
@@ -20,11 +22,9 @@
 
 #define ROW(field) FIRN_PARAM(firn_fine_def, field)
 
-enum { MOST = 200 }; // grains of a particle
-
 // clang-format off
 static const firn_param fine_params[] = {
-    {ROW(children), FIRN_INT, {32}, 8, MOST, "", "Grains of each particle"},
+    {ROW(children), FIRN_INT, {32}, 8, FIRN_FINE_MOST, "", "Grains of each particle"},
     {ROW(size_variation), FIRN_FLOAT, {0.3}, 0, 0.9, "",
      "How much their radii differ: 0.3 is from 0.7 to 1.3 of the middle"},
     {ROW(loose), FIRN_FLOAT, {0.4}, 0, 1, "",
@@ -55,108 +55,6 @@ void firn_fine_def_reset(firn_fine_def *def, size_t size)
     firn_fine_def full = {.cookie = firn_def_cookie(size)};
     firn_params_reset(firn_fine_params(), &full);
     firn_def_copy(def, size, &full, sizeof full);
-}
-
-// --- The pattern ---------------------------------------------------------------------------------
-
-/// What all particles' grains number i have in common.
-typedef struct pattern {
-    float offset[MOST][3]; // from the particle, in edges of its cell
-    float far[MOST][3];    // what is added to it as the cell of loose snow grows
-    float share[MOST];     // of its mass
-    float radius[MOST];    // over that of the particle
-    float lag[MOST];       // share of the air's relative velocity that it takes over, less the mean
-    float trail[MOST];     // s, that it is behind for that, less the mean
-} pattern;
-
-// Evenly spread numbers in four directions: powers of the root of x^5 = x + 1.
-static double even(int index, int direction)
-{
-    static const double step[4] = {0.8566748838545029, 0.733891856627126, 0.6287067210378087,
-                                   0.5385972572236101};
-    double value = 0.5 + step[direction] * (double)(index + 1);
-    return value - floor(value);
-}
-
-// Weighted mean of a column of the pattern becomes zero.
-static void center(const double *share, double *values, int stride, int count)
-{
-    double mean = 0.0;
-    for (int i = 0; i < count; i++)
-        mean += share[i] * values[i * stride];
-    for (int i = 0; i < count; i++)
-        values[i * stride] -= mean;
-}
-
-// Cells overlap a little, so that no gaps show between them: farthest offset, in edges of a cell.
-static const double reach = 0.75;
-
-static void place_offsets(const double *share, int count, double offset[MOST][3])
-{
-    for (int index = 0, found = 0; found < count; index++) {
-        double length2 = 0.0;
-        for (int axis = 0; axis < 3; axis++) {
-            offset[found][axis] = 2.0 * even(index, axis) - 1.0;
-            length2 += offset[found][axis] * offset[found][axis];
-        }
-        found += length2 <= 1.0;
-    }
-    for (int axis = 0; axis < 3; axis++)
-        center(share, &offset[0][axis], 3, count);
-    double farthest = 0.0;
-    for (int i = 0; i < count; i++)
-        farthest = fmax(farthest, sqrt(offset[i][0] * offset[i][0] + offset[i][1] * offset[i][1] +
-                                       offset[i][2] * offset[i][2]));
-    for (int i = 0; i < count; i++)
-        for (int axis = 0; axis < 3; axis++)
-            offset[i][axis] *= reach / farthest;
-}
-
-// A ball that grows evenly stays a ball. Some grains go far, most of them hardly.
-static void place_far(const double *share, int count, double offset[MOST][3], double far[MOST][3])
-{
-    for (int i = 0; i < count; i++) {
-        double t = even(7 * i, 3), factor = 0.25 + 3.0 * t * t * t; // 1 in the mean
-        for (int axis = 0; axis < 3; axis++)
-            far[i][axis] = factor * offset[i][axis];
-    }
-    for (int axis = 0; axis < 3; axis++)
-        center(share, &far[0][axis], 3, count);
-}
-
-// Linear drag, v' = k (wind - v): in a time T a grain takes over 1 - exp(-k T) of the wind, and is
-// behind by T - (1 - exp(-k T)) / k. Small grains and flat ones have a larger k.
-static void make_pattern(const firn_fine_def *def, pattern *p)
-{
-    const double gravity = 9.81, T = (double)def->flight;
-    const int count = def->children;
-    double share[MOST], size[MOST], lag[MOST], trail[MOST], sum = 0.0;
-    double offset[MOST][3], far[MOST][3];
-    for (int i = 0; i < count; i++) {
-        size[i] = 1.0 + (double)def->size_variation * (2.0 * (i + 0.5) / count - 1.0);
-        share[i] = size[i] * size[i] * size[i];
-        sum += share[i];
-    }
-    for (int i = 0; i < count; i++) {
-        double k = gravity / (double)def->fall_speed * (0.5 + even(i, 3)) / size[i];
-        share[i] /= sum;
-        lag[i] = -expm1(-k * T);
-        trail[i] = T - lag[i] / k;
-    }
-    place_offsets(share, count, offset);
-    place_far(share, count, offset, far);
-    center(share, lag, 1, count);
-    center(share, trail, 1, count);
-    for (int i = 0; i < count; i++) {
-        for (int axis = 0; axis < 3; axis++) {
-            p->offset[i][axis] = (float)offset[i][axis];
-            p->far[i][axis] = (float)far[i][axis];
-        }
-        p->share[i] = (float)share[i];
-        p->radius[i] = (float)cbrt(share[i]);
-        p->lag[i] = (float)lag[i];
-        p->trail[i] = (float)trail[i];
-    }
 }
 
 // --- Dense and loose -----------------------------------------------------------------------------
@@ -278,27 +176,39 @@ typedef struct frame {
     const firn_fine_def *def;
     const firn_fine_parents *parents;
     const firn_fine_grains *grains;
-    pattern pattern;
+    firn_fine_pattern pattern;
     seen seen;
     double typical; // m^3, volume at rest of particles that do not know theirs
 } frame;
 
-// A rotation that depends on the id alone.
-static firn_mat3 turn_of(uint32_t id, int seed)
+/// What is random about a particle, by its id alone.
+typedef struct chance {
+    firn_mat3 turn;
+    int way;       // in which its cell comes apart
+    float brittle; // how far it does, 1 in the mean: some clumps hold, a few are powder
+} chance;
+
+static firn_mat3 turn_of(const double a[3], double w)
+{
+    double length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + w * w);
+    float s = (float)(1.0 / fmax(length, 1e-9));
+    firn_quat q = {s * (float)a[0], s * (float)a[1], s * (float)a[2], s * (float)w};
+    firn_vec3 x = firn_rotate(q, firn_vec(1.0f, 0.0f, 0.0f));
+    firn_vec3 y = firn_rotate(q, firn_vec(0.0f, 1.0f, 0.0f));
+    firn_vec3 z = firn_cross(x, y);
+    firn_mat3 turn = {{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
+    return turn;
+}
+
+static chance chance_of(uint32_t id, int seed)
 {
     const int64_t key[3] = {id, 0, 0};
     double a[3], b[3];
     uint64_t hash = firn_lattice_hash(key, (uint64_t)seed);
     firn_hash_offsets(hash, a);
     firn_hash_offsets(hash * 0x9E3779B97F4A7C15u >> 1, b);
-    double length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + b[0] * b[0]);
-    float s = (float)(1.0 / fmax(length, 1e-9));
-    firn_quat q = {s * (float)a[0], s * (float)a[1], s * (float)a[2], s * (float)b[0]};
-    firn_vec3 x = firn_rotate(q, firn_vec(1.0f, 0.0f, 0.0f));
-    firn_vec3 y = firn_rotate(q, firn_vec(0.0f, 1.0f, 0.0f));
-    firn_vec3 z = firn_cross(x, y);
-    firn_mat3 turn = {{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
-    return turn;
+    float t = (float)b[1] + 0.5f;
+    return (chance){turn_of(a, b[0]), (int)((b[2] + 0.5) * FIRN_FINE_WAYS), 0.2f + 2.4f * t * t};
 }
 
 static float sparkle_of(uint32_t id)
@@ -320,6 +230,7 @@ static double volume_at_rest(const frame *f, size_t i)
 /// The cell of a particle and the snow around it.
 typedef struct cell {
     firn_mat3 matrix; // from the pattern to the world
+    int way;          // of the pattern to come apart
     float looseness;  // 0: dense, 1: alone
     float growth;     // of the cell, beyond its own size
     float scatter;    // of a particle that is alone, in the same unit
@@ -333,7 +244,8 @@ static cell cell_of(const frame *f, size_t i, size_t *leaf)
 {
     const firn_fine_parents *from = f->parents;
     double rest = volume_at_rest(f, i), now = rest * (double)from->jp[i];
-    cell c = {.matrix = turn_of(from->id[i], f->def->seed)};
+    chance random = chance_of(from->id[i], f->def->seed);
+    cell c = {.matrix = random.turn, .way = random.way};
     float edge = cbrtf((float)now);
     if (from->deformation != NULL) {
         c.matrix = firn_mat_mul(from->deformation[i], c.matrix);
@@ -348,8 +260,9 @@ static cell cell_of(const frame *f, size_t i, size_t *leaf)
         float space = cbrtf(c.density / fmaxf(snow.all, 1e-6f * c.density));
         float alone = fmaxf(0.0f, 1.0f - snow.others / (company * limit));
         c.looseness = 1.0f - snow.all / limit;
-        c.growth = c.looseness * (fmaxf(fminf(space, f->def->spread), 1.0f) - 1.0f);
-        c.scatter = alone * f->def->scatter / ((float)reach * edge);
+        c.growth =
+            random.brittle * c.looseness * (fmaxf(fminf(space, f->def->spread), 1.0f) - 1.0f);
+        c.scatter = alone * f->def->scatter / ((float)FIRN_FINE_REACH * edge);
     }
     return c;
 }
@@ -358,7 +271,7 @@ static void scatter(const frame *f, size_t i, size_t *leaf)
 {
     const firn_fine_parents *from = f->parents;
     const firn_fine_grains *to = f->grains;
-    const pattern *p = &f->pattern;
+    const firn_fine_pattern *p = &f->pattern;
     const int count = f->def->children;
     const cell c = cell_of(f, i, leaf);
     firn_vec3 x = from->position[i], v = from->velocity[i];
@@ -366,11 +279,11 @@ static void scatter(const frame *f, size_t i, size_t *leaf)
     firn_vec3 air = firn_scale(c.looseness, firn_sub(f->def->wind, v));
     size_t first = i * (size_t)count;
     for (int k = 0; k < count; k++) {
-        const float *near = p->offset[k], *far = p->far[k];
+        const float *in = p->offset[k], *apart = p->apart[c.way][k];
         const float own = 1.0f + c.scatter;
         firn_vec3 offset =
-            firn_vec(own * near[0] + c.growth * far[0], own * near[1] + c.growth * far[1],
-                     own * near[2] + c.growth * far[2]);
+            firn_vec(own * in[0] + c.growth * apart[0], own * in[1] + c.growth * apart[1],
+                     own * in[2] + c.growth * apart[2]);
         firn_vec3 at = firn_add(x, firn_mul(c.matrix, offset));
         to->position[first + (size_t)k] = firn_add_scaled(at, p->trail[k], air);
         to->velocity[first + (size_t)k] = firn_add_scaled(v, p->lag[k], air);
@@ -459,7 +372,7 @@ firn_result firn_fine_make(const firn_fine_def *def, const firn_fine_parents *pa
         return FIRN_OK;
     frame f = {.def = def, .parents = parents, .grains = grains};
     FIRN_TRY(find_typical(&f, error));
-    make_pattern(def, &f.pattern);
+    firn_fine_pattern_make(def, &f.pattern);
     firn_result result = seen_make(parents, 2.0 * cbrt(f.typical), &f.seen, error);
     if (result == FIRN_OK) {
         const size_t portion = 256, portions = (parents->count + portion - 1) / portion;
