@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "mutate_corpus.h"
 
+#include "fuzz_file.h"
+
 #include "firn/base.h"
 #include "firn/file.h"
 
@@ -108,7 +110,7 @@ static unsigned char *make(const mutate_corpus *corpus, uint64_t seed, long numb
     unsigned char *bytes = malloc(file->size + 1);
     memcpy(bytes, file->bytes, file->size);
     *size = file->size;
-    for (size_t i = 0, n = 1 + random_below(4); i < n && *size > 0; i++)
+    for (size_t i = 0, n = 1 + random_below(4); i<n && * size> 0; i++)
         *size = mutate_once(bytes, *size);
     // Exactly as much memory as there are bytes, for sanitizers to see what goes beyond.
     unsigned char *exact = malloc(*size > 0 ? *size : 1);
@@ -150,7 +152,8 @@ static void run_child(const mutate_corpus *corpus, uint64_t seed, long count, sh
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    exit(usage.ru_maxrss > MEMORY_MB * 1024L ? 9 : 0);
+    // No way out through libraries that wait for threads which the child does not have.
+    _Exit(usage.ru_maxrss > MEMORY_MB * 1024L ? 9 : 0);
 }
 
 static void keep(const mutate_corpus *corpus, uint64_t seed, long number, const char *folder,
@@ -171,8 +174,8 @@ static void keep(const mutate_corpus *corpus, uint64_t seed, long number, const 
 
 int mutate_corpus_run(const mutate_corpus *corpus, long count, uint64_t seed, const char *folder)
 {
-    shared *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                         -1, 0);
+    shared *state =
+        mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (state == MAP_FAILED)
         return 1;
     int findings = 0;
@@ -185,6 +188,7 @@ int mutate_corpus_run(const mutate_corpus *corpus, long count, uint64_t seed, co
         int status = 0;
         if (child < 0 || waitpid(child, &status, 0) != child)
             return 1;
+        fuzz_forget((long)child);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
             break;
         keep(corpus, seed, state->next, folder, status);

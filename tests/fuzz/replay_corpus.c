@@ -1,4 +1,5 @@
-// Runs a fuzz target over the files and folders of files given, where libFuzzer is not at hand; with
+// Runs a fuzz target over the files and folders of files given, where libFuzzer is not at hand;
+// with
 // --mutations N, over that many mutations of them.
 #define _POSIX_C_SOURCE 200809L
 #include "mutate_corpus.h"
