@@ -73,8 +73,8 @@ static const firn_param params[] = {
      "takes all",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, point_material), FIRN_INT, {-1}, -1, 255, "",
-     "Takes the points with this number in their column `material` alone, so that a source for each "
-     "number gives each its material; -1 takes all",
+     "Takes the points with this number in their column `material` alone, so that a source for "
+     "each number gives each its material; -1 takes all",
      .visible_when = "region==points", .added = true},
     {FIRN_PARAM(settings, channels), FIRN_STRING, {0}, 0, 0, "",
      "What the particles carry beside what they need, with spaces between: temperature=268, "

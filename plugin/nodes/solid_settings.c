@@ -13,7 +13,8 @@ static const firn_param params[] = {
      "The mesh or level set; numbered files (walk.$F4.vdb, walk.$F4.obj) and animated archives "
      "deform", .visible_when = FROM_FILE},
     {"object", INPUT(object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: patterns of paths in Alembic or USD, or the name of a grid; empty takes all",
+     "Which part of the file: patterns of paths in Alembic or USD, or the name of a grid; empty "
+     "takes all",
      .visible_when = FROM_FILE},
     {"deforming", INPUT(deforming), FIRN_BOOL, {0}, 0, 1, "",
      "The file must be animated. Found by itself: numbered files, and archives that move; "

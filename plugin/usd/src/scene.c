@@ -101,9 +101,9 @@ typedef struct leftovers {
 // Why a prim is not used; NULL: it is, or is where others are.
 static const char *reason_of(const firn_usd_scene *scene, int prim, const char *pattern)
 {
-    static const char *const plain[] = {"",          "Xform",        "Scope",    "GeomSubset",
-                                        "SkelRoot",  "Skeleton",     "Material", "Shader",
-                                        "NodeGraph", "SkelAnimation"};
+    static const char *const plain[] = {"",         "Xform",      "Scope",        "GeomSubset",
+                                        "SkelRoot", "BlendShape", "Skeleton",     "Material",
+                                        "Shader",   "NodeGraph",  "SkelAnimation"};
     for (size_t i = 0; i < FIRN_COUNT(plain); i++)
         if (firn_usd_is_type(scene, prim, plain[i]))
             return NULL;

@@ -125,6 +125,12 @@ firn_result firn_usd_read_cage(const firn_usd_scene *scene, int prim, double cod
 /// Bends points to where a skeleton brings them, in world space; *skinned false: there is none.
 firn_result firn_usd_skin(const firn_usd_scene *scene, int prim, double code, size_t count,
                           firn_vec3 *position, bool *skinned, firn_error *error);
+/// The prim that a target of a relationship of a prim, or of one above it, leads to; -1: none.
+int firn_usd_find_related(const firn_usd_scene *scene, int prim, const char *name, size_t which);
+
+/// Adds the blend shapes of an animation, in the space of the mesh; *shaped false: there are none.
+firn_result firn_usd_blend(const firn_usd_scene *scene, int prim, double code, size_t count,
+                           firn_vec3 *position, bool *shaped, firn_error *error);
 void firn_usd_add_skin_range(const firn_usd_scene *scene, int prim, double *first, double *last,
                              bool *any);
 

@@ -170,10 +170,12 @@ static firn_result bring_to_world(const firn_usd_scene *scene, int prim, double 
     bool skinned = false, moves;
     firn_vec3 *position = p->position.data, *velocity = p->velocity.data;
     *mirrored = false;
+    bool shaped = false;
+    FIRN_TRY(firn_usd_blend(scene, prim, code, p->position.count, position, &shaped, error));
     FIRN_TRY(firn_usd_skin(scene, prim, code, p->position.count, position, &skinned, error));
-    if (skinned) {
+    if (skinned || shaped)
         p->velocity.count = 0; // those of the unbent mesh
-    } else {
+    if (!skinned) {
         FIRN_TRY(firn_usd_world_matrix(scene, prim, code, &world, error));
         FIRN_TRY(firn_usd_world_rate(scene, prim, code, &rate, &moves, error));
         *mirrored = firn_usd_matrix_det(&world) < 0.0;

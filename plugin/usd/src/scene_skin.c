@@ -78,33 +78,38 @@ static int resolve(const firn_usd_scene *scene, const firn_usd_opinion *from, co
     return prim_at(scene, 0, target);
 }
 
-// The first target of a relationship of a list of paths, in text or crate.
-static const char *target_of(firn_usd_doc *doc, firn_usd_ref value, char *text, size_t size)
+// A target of a relationship of a list of paths, in text or crate; "" past the last.
+static const char *target_of(firn_usd_doc *doc, firn_usd_ref value, size_t which, char *text,
+                             size_t size)
 {
     text[0] = '\0';
     if (doc->is_text) {
         const char **words = NULL;
         size_t count = 0;
-        if (firn_usd_doc_words(doc, value, &words, &count, NULL) == FIRN_OK && count > 0)
-            snprintf(text, size, "%s", words[0]);
+        if (firn_usd_doc_words(doc, value, &words, &count, NULL) == FIRN_OK && which < count)
+            snprintf(text, size, "%s", words[which]);
         firn_free((void *)words);
         return text;
     }
-    // A list operation: what is in it, how many, and the number of the first path.
-    uint64_t place = value.place & FIRN_CRATE_PAYLOAD;
-    const unsigned char *at = firn_crate_at(&doc->crate, place, 13);
+    // A list operation: what is in it, how many, and the numbers of the paths.
+    uint64_t place = value.place & FIRN_CRATE_PAYLOAD, count;
+    const unsigned char *at = firn_crate_at(&doc->crate, place, 9);
     uint32_t index;
     if (firn_crate_type_of(value.place) != FIRN_CRATE_PATH_LIST || at == NULL)
         return text;
-    memcpy(&index, at + 9, sizeof index);
+    memcpy(&count, at + 1, sizeof count);
+    at = which < count ? firn_crate_at(&doc->crate, place + 9 + 4 * which, 4) : NULL;
+    if (at == NULL)
+        return text;
+    memcpy(&index, at, sizeof index);
     if (index >= doc->crate.path_count ||
         !firn_crate_path_text(&doc->crate, (int32_t)index, text, size))
         text[0] = '\0';
     return text;
 }
 
-// The prim that a relationship of a prim, or of one above it, leads to; -1: none.
-static int find_related(const firn_usd_scene *scene, int prim, const char *name)
+// The prim that a target of a relationship of a prim, or of one above it, leads to; -1: none.
+int firn_usd_find_related(const firn_usd_scene *scene, int prim, const char *name, size_t which)
 {
     char text[4096];
     for (int i = prim; i > 0; i = scene->prims[i].parent)
@@ -113,7 +118,7 @@ static int find_related(const firn_usd_scene *scene, int prim, const char *name)
             firn_usd_doc *doc = scene->docs[from.doc];
             const firn_usd_property *p = firn_usd_doc_property(doc, from.spec, name);
             if (p != NULL && p->value.given &&
-                target_of(doc, p->value, text, sizeof text)[0] != '\0')
+                target_of(doc, p->value, which, text, sizeof text)[0] != '\0')
                 return resolve(scene, &from, text);
         }
     return -1;
@@ -201,7 +206,7 @@ static firn_result pose_joints(const firn_usd_scene *scene, skeleton *s, double 
     pose p = {0};
     FIRN_TRY(
         firn_usd_numbers_at(scene, s->prim, "restTransforms", code, FIRN_USD_F64, &rest, error));
-    int animation = find_related(scene, s->prim, "skel:animationSource");
+    int animation = firn_usd_find_related(scene, s->prim, "skel:animationSource", 0);
     firn_result result = animation > 0 ? read_pose(scene, animation, code, &p, error) : FIRN_OK;
     bool rests = rest.count == s->joint_count && rest.tuple == 16;
     for (size_t i = 0; i < s->joint_count && result == FIRN_OK; i++) {
@@ -338,8 +343,9 @@ static bool is_skinned(const firn_usd_scene *scene, int prim)
 firn_result firn_usd_skin(const firn_usd_scene *scene, int prim, double code, size_t count,
                           firn_vec3 *position, bool *skinned, firn_error *error)
 {
-    skeleton s = {.prim =
-                      is_skinned(scene, prim) ? find_related(scene, prim, "skel:skeleton") : -1};
+    skeleton s = {.prim = is_skinned(scene, prim)
+                              ? firn_usd_find_related(scene, prim, "skel:skeleton", 0)
+                              : -1};
     *skinned = s.prim > 0;
     if (!*skinned)
         return FIRN_OK;
@@ -364,9 +370,12 @@ firn_result firn_usd_skin(const firn_usd_scene *scene, int prim, double code, si
 void firn_usd_add_skin_range(const firn_usd_scene *scene, int prim, double *first, double *last,
                              bool *any)
 {
-    static const char *const names[] = {"translations", "rotations", "scales"};
-    int bones = is_skinned(scene, prim) ? find_related(scene, prim, "skel:skeleton") : -1;
-    int animation = bones > 0 ? find_related(scene, bones, "skel:animationSource") : -1;
+    static const char *const names[] = {"translations", "rotations", "scales", "blendShapeWeights"};
+    bool shaped = firn_usd_find_attribute(scene, prim, "skel:blendShapes").doc != NULL;
+    int bones = shaped || is_skinned(scene, prim)
+                    ? firn_usd_find_related(scene, prim, "skel:skeleton", 0)
+                    : -1;
+    int animation = bones > 0 ? firn_usd_find_related(scene, bones, "skel:animationSource", 0) : -1;
     for (size_t i = 0; i < FIRN_COUNT(names) && animation > 0; i++)
         firn_usd_add_range(scene, animation, names[i], first, last, any);
     if (bones > 0)
