@@ -18,8 +18,8 @@ static const float POSITION_LIMIT = 1e9f; // units of the file
 static const firn_param subd_params[] = {
     {FIRN_PARAM(firn_subd_def, level), FIRN_INT, {-1}, -1, 6, "",
      "Steps from the cage of an Alembic or USD subdivision surface to its limit surface, each of "
-     "which quarters the faces; -1 takes as many as bring edges down to two voxels, 0 the cage as it "
-     "is",
+     "which quarters the faces; -1 takes as many as bring edges down to two voxels, 0 the cage as "
+     "it is",
      .label = "Subdivision level", .added = true},
 };
 // clang-format on
