@@ -39,7 +39,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT FIRN_SANITIZE MATCHES "thread")
     set(FIRN_ABC_FUZZ_ARGUMENTS -max_total_time=5 -timeout=10 -rss_limit_mb=1024 -max_len=16384
         -print_final_stats=1 fuzz_abc_found fuzz_abc_seeds)
 else()
-    add_executable(fuzz_abc fuzz/fuzz_abc.c fuzz/replay_corpus.c)
+    add_executable(fuzz_abc fuzz/fuzz_abc.c fuzz/replay_corpus.c fuzz/mutate_corpus.c)
     target_include_directories(fuzz_abc PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(fuzz_abc PRIVATE firn_flags firn_abc)
     set(FIRN_ABC_FUZZ_ARGUMENTS ${FIRN_ABC_SEEDS})

@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "plugin/mpi": BASIC | {"exchange"},
     "plugin/picture": BASIC | {"collider"},
     "plugin/render": BASIC | {"collider", "field", "noise", "patch", "png", "points"},
-    "plugin/usd": BASIC | {"points"},
+    "plugin/usd": BASIC | {"points", "number"},
     "plugin/src": BASIC | {"exchange"},
     "plugin/nodes": {"*", "!graph"},
     "plugin/shot": {"*"},

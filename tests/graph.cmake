@@ -12,7 +12,7 @@ function(firn_graph_test name)
 endfunction()
 
 foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead snow_cover cover_relief height_map input_matrix
-        moving_surface studio_archives archive_kinds inherited_motion own_files)
+        moving_surface studio_archives archive_kinds inherited_motion own_files point_attributes)
     firn_graph_test(${part})
 endforeach()
 

@@ -100,7 +100,10 @@ static const struct {
     {"", ".bgeo.gz", firn_info_bgeo},      {"", ".geo", firn_info_bgeo},
     {"", ".geo.gz", firn_info_bgeo},       {"", ".bhclassic", firn_info_bgeo},
     {"", ".bhclassic.gz", firn_info_bgeo}, {"", ".abc", firn_info_abc},
-    {"", ".vdb", firn_info_vdb},
+    {"", ".vdb", firn_info_vdb},           {"PXR-USDC", "", firn_info_usd},
+    {"#usda", "", firn_info_usd},          {"", ".usd", firn_info_usd},
+    {"", ".usda", firn_info_usd},          {"", ".usdc", firn_info_usd},
+    {"", ".ply", firn_info_polygons},      {"", ".stl", firn_info_polygons},
 };
 
 static bool ends_with(const char *text, const char *ending)
@@ -124,7 +127,8 @@ static firn_result info_file(const char *path, firn_error *error)
             return kinds[i].print(path, error);
     }
     return firn_fail(error, FIRN_ERR_UNSUPPORTED,
-                     "'%s' is none of .firn .abc .vdb .bgeo .geo .obj, a checkpoint or a cache",
+                     "'%s' is none of .firn .abc .usd .vdb .bgeo .geo .obj .ply .stl, a checkpoint "
+                     "or a cache",
                      path);
 }
 
@@ -165,9 +169,10 @@ const firn_command firn_command_info = {
     .summary = "tells what is in a file or a cache",
     .usage = "FILE... [OPTIONS]",
     .about =
-        "Prints what files hold: the hierarchy, samples, times and bounds of .abc; attributes\n"
-        "and ranges of .bgeo and .geo; grids and metadata of .vdb; faces of .obj; nodes and\n"
-        "links of .firn; frame, particles, time and settings of a checkpoint; frames and\n"
+        "Prints what files hold: the hierarchy, samples, times and bounds of .abc and .usd;\n"
+        "attributes and ranges of .bgeo, .geo and .ply; grids and metadata of .vdb; faces of\n"
+        ".obj, .ply and .stl; nodes and links of .firn; frame, particles, time and settings of a "
+        "checkpoint; frames and\n"
         "statistics of a cache folder, which stages it has and who writes it; the variants of a\n"
         "folder of wedges.",
     .example = "  firn info walk.abc surface.0001.vdb\n"

@@ -54,22 +54,42 @@ static float size_of(firn_vec3 lower, firn_vec3 upper)
     return firn_length(firn_sub(upper, lower));
 }
 
+// What a shot is about comes first: snow, what files bring in, plain shapes, the air that it snows
+// in.
+static int rank_of(const firn_preview_thing *thing)
+{
+    if (thing->thin)
+        return 3;
+    return thing->kind == FIRN_KIND_SOURCE ? 0 : thing->plain ? 2 : 1;
+}
+
+static float smallest_of(const preview *p, int rank)
+{
+    float smallest = INFINITY;
+    for (size_t f = 0; f < p->count; f++)
+        for (size_t i = 0; i < p->frames[f].thing_count; i++) {
+            const firn_preview_thing *thing = &p->frames[f].things[i];
+            if (has_bounds(thing) && rank_of(thing) == rank)
+                smallest = fminf(smallest, size_of(thing->lower, thing->upper));
+        }
+    return smallest;
+}
+
 // All that is there; a box as large as a landscape does not make the rest too small to be seen.
 static void find_box(preview *p)
 {
-    for (int pass = 0; pass < 2; pass++)
+    for (int rank = 0; rank < 4; rank++) {
+        bool known = p->def.lower.x <= p->def.upper.x;
+        float size = known ? size_of(p->def.lower, p->def.upper) : smallest_of(p, rank);
         for (size_t f = 0; f < p->count; f++)
             for (size_t i = 0; i < p->frames[f].thing_count; i++) {
                 const firn_preview_thing *thing = &p->frames[f].things[i];
-                bool known = p->def.lower.x <= p->def.upper.x;
-                float size = known ? size_of(p->def.lower, p->def.upper) : 0.0f;
-                bool vast =
-                    known && thing->plain && size_of(thing->lower, thing->upper) > 8.0f * size;
-                bool first = thing->kind == FIRN_KIND_SOURCE;
-                if (has_bounds(thing) && first == (pass == 0) && !vast)
+                bool vast = rank >= 2 && size_of(thing->lower, thing->upper) > 3.0f * size;
+                if (has_bounds(thing) && rank_of(thing) == rank && !vast)
                     firn_picture_include(&p->def, thing->lower, thing->upper);
                 p->fastest = fmaxf(p->fastest, thing->speed);
             }
+    }
     if (p->def.lower.x > p->def.upper.x)
         firn_picture_include(&p->def, firn_vec(-1.0f, -1.0f, -1.0f), firn_vec(1.0f, 1.0f, 1.0f));
     float size = size_of(p->def.lower, p->def.upper),
@@ -167,7 +187,8 @@ static firn_result make(preview *p, const firn_bake_def *range, const char *outp
     find_box(p);
     FIRN_TRY(draw(p, output, error));
     print_things(p);
-    printf("%s\n", output);
+    firn_vec3 edge = firn_sub(p->def.upper, p->def.lower);
+    printf("%s: %.3g m wide\n", output, (double)fmaxf(edge.x, edge.z));
     return FIRN_OK;
 }
 

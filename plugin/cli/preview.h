@@ -14,6 +14,7 @@ typedef struct firn_preview_thing {
     firn_vec3 lower, upper; // m; lower.x > upper.x: without bounds, as a plane
     float speed;            // m/s, of its fastest point
     bool plain;             // a collider made of numbers, not of a file
+    bool thin;              // flakes in the air around all the rest
 } firn_preview_thing;
 
 typedef struct firn_preview_arrow {

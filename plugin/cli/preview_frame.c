@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ARROWS_EACH = 48, LATTICE = 24, POINT_LIMIT = 200000 };
+enum { ARROWS_EACH = 48, LATTICE = 24, FLAKES = 1500, FALLING = 12, POINT_LIMIT = 200000 };
 
 static const firn_vec3 SNOW = {0.93f, 0.95f, 0.98f}, SOLID = {0.36f, 0.20f, 0.13f},
                        ARROW = {0.95f, 0.35f, 0.02f};
@@ -149,6 +149,28 @@ static bool is_inside(const firn_source_def *def, firn_vec3 p)
     return fabsf(r.x) <= h.x && fabsf(r.y) <= h.y && fabsf(r.z) <= h.z;
 }
 
+// Some flakes in the air: as a body they would hide the shot.
+static firn_result add_flakes(firn_preview_frame *frame, firn_preview_thing *thing,
+                              const firn_source_def *def, firn_error *error)
+{
+    firn_vec3 h = def->half_size;
+    thing->thin = true;
+    thing->lower = firn_sub(def->center, h);
+    thing->upper = firn_add(def->center, h);
+    firn_vec3 *points = firn_alloc(FLAKES * sizeof *points);
+    if (points == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot draw the preview");
+    for (uint64_t i = 0; i < FLAKES; i++) {
+        float share[3];
+        for (uint64_t k = 0; k < 3; k++) {
+            uint64_t number = 3 * i + k;
+            share[k] = (float)(firn_hash64(&number, sizeof number, 11) >> 40) / 8388608.0f - 1.0f;
+        }
+        points[i] = firn_add(def->center, firn_vec(h.x * share[0], h.y * share[1], h.z * share[2]));
+    }
+    return add_cloud(frame, points, FLAKES, 0.0015f * firn_length(h), SNOW, error);
+}
+
 // A sphere or box as a lattice of balls.
 static firn_result add_lattice(firn_preview_frame *frame, firn_preview_thing *thing,
                                const firn_source_def *def, firn_error *error)
@@ -202,10 +224,12 @@ static firn_result add_source(firn_preview_frame *frame, firn_preview_thing *thi
         FIRN_TRY(add_surface(frame, thing, def.level_set, &here, SNOW, error));
     else if (def.region == FIRN_REGION_POINTS)
         FIRN_TRY(add_points(frame, thing, &def, error));
+    else if (def.snowfall > 0.0f)
+        FIRN_TRY(add_flakes(frame, thing, &def, error));
     else
         FIRN_TRY(add_lattice(frame, thing, &def, error));
     const firn_picture_cloud *cloud = &frame->clouds[frame->cloud_count - 1];
-    size_t step = cloud->count / ARROWS_EACH + 1;
+    size_t step = cloud->count / (thing->thin ? FALLING : ARROWS_EACH) + 1;
     for (size_t i = step / 2; i < cloud->count; i += step) {
         firn_vec3 arm = firn_sub(cloud->position[i], def.center);
         add_arrow(frame, thing, cloud->position[i],

@@ -49,8 +49,8 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {"shape", offsetof(settings, kind), FIRN_CHOICE, {1}, 0, 4, "",
-     "What moves: a box, a sphere, a capsule along its Y axis, a mesh (.obj, .ply, .stl, .abc) or "
-     "a level set (.vdb), which must be closed to have a weight",
+     "What moves: a box, a sphere, a capsule along its Y axis, a mesh (.obj, .ply, .stl, .abc, "
+     ".usd) or a level set (.vdb), which must be closed to have a weight",
      "box|sphere|capsule|mesh|level_set"},
     {"friction", offsetof(settings, solid.def.friction), FIRN_FLOAT, {0.05}, 0.0, 100.0, "",
      "Coulomb's coefficient: 0.03 to 0.1 for runners on snow, 0.5 for wood; between two bodies the "

@@ -1,6 +1,7 @@
 #include "mesh_file.h"
 
 #include "limit_surface.h"
+#include "mesh_usd.h"
 #include "shape_file.h"
 
 #include "firn/file.h"
@@ -16,8 +17,9 @@ static const float POSITION_LIMIT = 1e9f; // units of the file
 // clang-format off
 static const firn_param subd_params[] = {
     {FIRN_PARAM(firn_subd_def, level), FIRN_INT, {-1}, -1, 6, "",
-     "Steps from the cage of an Alembic subdivision surface to its limit surface, each of which "
-     "quarters the faces; -1 takes as many as bring edges down to two voxels, 0 the cage as it is",
+     "Steps from the cage of an Alembic or USD subdivision surface to its limit surface, each of "
+     "which quarters the faces; -1 takes as many as bring edges down to two voxels, 0 the cage as "
+     "it is",
      .label = "Subdivision level", .added = true},
 };
 // clang-format on
@@ -104,8 +106,7 @@ firn_result firn_mesh_mix(const firn_mesh *a, const firn_mesh *b, double share, 
     return FIRN_OK;
 }
 
-// Leaves out faces of one or two corners, which have no area, and those that are marked.
-static void skip_faces(firn_mesh *mesh, const bool *marked)
+void firn_mesh_skip_faces(firn_mesh *mesh, const bool *marked)
 {
     size_t faces = 0, corners = 0, at = 0;
     for (size_t f = 0; f < mesh->face_count; f++) {
@@ -153,6 +154,9 @@ static firn_result take(firn_polygons *read, const char *path, firn_mesh *mesh, 
                         .face_size = read->face_counts,
                         .corner_count = read->index_count,
                         .corner = read->face_indices};
+    read->positions = read->velocities = NULL;
+    read->face_counts = read->face_indices = NULL;
+    firn_polygons_free(read);
     if (mesh->face_count == 0)
         return firn_fail(error, FIRN_ERR_FORMAT,
                          "'%.300s' has points but no faces; a mesh is needed here", path);
@@ -248,7 +252,7 @@ static firn_result skip_holes(const firn_abc_mesh *read, firn_mesh *mesh, firn_e
     for (size_t i = 0; i < read->cage_count; i++)
         for (size_t k = 0; k < read->cages[i].hole_count; k++)
             marked[read->cages[i].first_face + (size_t)read->cages[i].hole[k]] = true;
-    skip_faces(mesh, marked);
+    firn_mesh_skip_faces(mesh, marked);
     firn_free(marked);
     return FIRN_OK;
 }
@@ -290,6 +294,9 @@ static const struct {
     {".ply", NULL, read_ply},
     {".stl", NULL, read_stl},
     {".abc", open_abc, read_abc},
+    {".usd", firn_mesh_usd_open, firn_mesh_usd_read},
+    {".usda", firn_mesh_usd_open, firn_mesh_usd_read},
+    {".usdc", firn_mesh_usd_open, firn_mesh_usd_read},
 };
 
 static int format_of(const char *path)
@@ -305,6 +312,8 @@ static void forget(firn_mesh_file *file)
 {
     firn_abc_close(file->archive);
     file->archive = NULL;
+    firn_usd_scene_close(file->usd);
+    file->usd = NULL;
     file->path[0] = '\0';
     file->ranged = false;
 }
@@ -322,9 +331,7 @@ static const char *advice_for(const char *path)
         const char *ending, *advice;
     } others[] = {
         {".fbx", ": export the FBX as Alembic, which has the motion of its points"},
-        {".usd", ": export the USD as Alembic"},
-        {".usda", ": export the USD as Alembic"},
-        {".usdc", ": export the USD as Alembic"},
+        {".usdz", ": unpack the package (unzip) and name the layer in it"},
         {".glb", ": export the glTF as Alembic or PLY"},
         {".gltf", ": export the glTF as Alembic or PLY"},
         {".vdb", ": set the shape or region to level_set"},
@@ -346,8 +353,8 @@ firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, const ch
     if (format < 0)
         return firn_fail(
             error, FIRN_ERR_UNSUPPORTED,
-            "'%.300s' is no mesh that can be read; meshes are .obj, .ply, .stl or .abc "
-            "files%s",
+            "'%.300s' is no mesh that can be read; meshes are .obj, .ply, .stl, .abc or "
+            ".usd files%s",
             path, advice_for(path));
     if ((size_t)snprintf(file->path, sizeof file->path, "%s", path) >= sizeof file->path)
         return firn_fail(error, FIRN_ERR_ARGUMENT, "the name '%.100s...' is too long", path);
@@ -364,6 +371,15 @@ void firn_mesh_file_leftover(const firn_mesh_file *file, const char *object, cha
     text[0] = '\0';
     if (file->archive != NULL)
         firn_abc_leftover(file->archive, object, text, size);
+    if (file->usd != NULL)
+        firn_usd_scene_leftover(file->usd, object, text, size);
+}
+
+const char *firn_mesh_file_metadata(const firn_mesh_file *file)
+{
+    if (file->usd != NULL)
+        return firn_usd_scene_metadata(file->usd);
+    return file->archive != NULL ? firn_abc_metadata(file->archive) : "";
 }
 
 static firn_result check_positions(const firn_mesh *mesh, const char *path, firn_error *error)
@@ -389,7 +405,7 @@ firn_result firn_mesh_file_read(firn_mesh_file *file, const char *object, double
     *mesh = (firn_mesh){0};
     firn_result result = formats[format_of(file->path)].read(file, object, time, mesh, error);
     if (result == FIRN_OK) {
-        skip_faces(mesh, NULL);
+        firn_mesh_skip_faces(mesh, NULL);
         result = check_positions(mesh, file->path, error);
     }
     if (result != FIRN_OK)

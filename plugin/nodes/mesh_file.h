@@ -4,6 +4,7 @@
 
 #include "firn/abc_scene.h"
 #include "firn/params.h"
+#include "firn/usd_scene.h"
 #include "firn/vec.h"
 
 /// A polygon mesh; corners run counter-clockwise seen from outside.
@@ -20,6 +21,9 @@ typedef struct firn_mesh {
 } firn_mesh;
 
 void firn_mesh_free(firn_mesh *mesh);
+
+/// Leaves out faces of one or two corners, which have no area, and those that are marked.
+void firn_mesh_skip_faces(firn_mesh *mesh, const bool *marked);
 
 /// True when vertices of the same number are the same point of the surface.
 bool firn_mesh_same_topology(const firn_mesh *a, const firn_mesh *b);
@@ -49,8 +53,9 @@ const char *firn_layer_of(const firn_layer_def *layers, const firn_param *param)
 /// A file that stays open from one mesh to the next.
 typedef struct firn_mesh_file {
     char path[4096];
-    firn_abc *archive;  // of an Alembic file
-    firn_subd_def subd; // set by whoever opens it, as the layers
+    firn_abc *archive;   // of an Alembic file
+    firn_usd_scene *usd; // of a USD file
+    firn_subd_def subd;  // set by whoever opens it, as the layers
     firn_layer_def layers;
     int number; // that stands in the names of numbered layers
     struct firn_limit_surfaces *limits;
@@ -63,6 +68,9 @@ void firn_mesh_file_close(firn_mesh_file *file);
 /// Opens a file, unless it is open already; object selects meshes of an archive, "" all.
 firn_result firn_mesh_file_open(firn_mesh_file *file, const char *path, const char *object,
                                 firn_error *error);
+
+/// What the file records of its units and axes, as "metersPerUnit=0.01;upAxis=Z"; "": nothing.
+const char *firn_mesh_file_metadata(const firn_mesh_file *file);
 
 /// What else an archive holds, as firn_abc_leftover says it; "" for other files.
 void firn_mesh_file_leftover(const firn_mesh_file *file, const char *object, char *text,

@@ -246,8 +246,7 @@ static firn_result read_frame(firn_mesh_reader *r, int frame, firn_mesh *mesh, f
     else
         FIRN_TRY(firn_mesh_file_read(&r->open, r->object, at / r->def.fps, mesh, error));
     float rate = (float)firn_clip_rate(&r->clip, frame);
-    const char *recorded = r->open.archive != NULL ? firn_abc_metadata(r->open.archive) : "";
-    firn_axes_def axes = firn_axes_recorded(&r->def.axes, recorded);
+    firn_axes_def axes = firn_axes_recorded(&r->def.axes, firn_mesh_file_metadata(&r->open));
     firn_axes_convert(&axes, mesh->position, mesh->vertex_count);
     if (mesh->velocity != NULL)
         firn_axes_convert(&axes, mesh->velocity, mesh->vertex_count);

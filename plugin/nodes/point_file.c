@@ -75,7 +75,9 @@ static void close_archive(firn_point_file *file)
 {
     firn_abc_close(file->abc);
     file->abc = NULL;
-    file->abc_path[0] = '\0';
+    firn_usd_scene_close(file->usd);
+    file->usd = NULL;
+    file->archive_path[0] = '\0';
 }
 
 // Opens an archive unless it is open and still the same.
@@ -87,14 +89,15 @@ static firn_result open_archive(firn_point_file *file, const char *path, firn_er
         changed[0] = status.st_mtim.tv_sec;
         changed[1] = status.st_mtim.tv_nsec;
     }
-    if (file->abc != NULL && strcmp(file->abc_path, path) == 0 &&
-        memcmp(changed, file->abc_changed, sizeof changed) == 0)
+    if (strcmp(file->archive_path, path) == 0 &&
+        memcmp(changed, file->archive_changed, sizeof changed) == 0)
         return FIRN_OK;
     close_archive(file);
     FIRN_TRY(firn_stamp_check(path, error));
-    FIRN_TRY(firn_abc_open(path, &file->abc, error));
-    snprintf(file->abc_path, sizeof file->abc_path, "%s", path);
-    memcpy(file->abc_changed, changed, sizeof changed);
+    FIRN_TRY(firn_path_is_usd(path) ? firn_usd_scene_open(path, &file->usd, error)
+                                    : firn_abc_open(path, &file->abc, error));
+    snprintf(file->archive_path, sizeof file->archive_path, "%s", path);
+    memcpy(file->archive_changed, changed, sizeof changed);
     return FIRN_OK;
 }
 
@@ -144,11 +147,20 @@ static firn_result read_abc(firn_point_file *file, const char *path, const char 
     return FIRN_OK;
 }
 
+static firn_result read_usd(firn_point_file *file, const char *path, const char *pattern,
+                            double time, firn_error *error)
+{
+    FIRN_TRY(open_archive(file, path, error));
+    FIRN_TRY(firn_usd_read_points(file->usd, pattern, time, &file->cloud_of_usd, error));
+    file->points = *firn_usd_cloud_points(file->cloud_of_usd);
+    return FIRN_OK;
+}
+
 static firn_result read_ply(firn_point_file *file, const char *path, firn_error *error)
 {
     firn_polygons *read = &file->cloud_of_ply;
     FIRN_TRY(firn_ply_read(path, read, error));
-    FIRN_TRY(claim_columns(file, 2, error));
+    FIRN_TRY(claim_columns(file, 2 + read->value_count, error));
     file->points.count = read->position_count;
     add_column(file, (firn_attribute){.name = "P",
                                       .storage = FIRN_STORAGE_FLOAT32,
@@ -161,6 +173,16 @@ static firn_result read_ply(firn_point_file *file, const char *path, firn_error 
                                           .type_info = FIRN_TYPE_VECTOR,
                                           .tuple_size = 3,
                                           .data = read->velocities});
+    for (size_t i = 0; i < read->value_count; i++) {
+        // What programs that scan call a radius is Houdini's pscale.
+        const char *name = read->values[i].name;
+        name = strcmp(name, "radius") == 0 ? "pscale" : name;
+        if (firn_points_find(&file->points, name) == NULL)
+            add_column(file, (firn_attribute){.name = name,
+                                              .storage = FIRN_STORAGE_FLOAT32,
+                                              .tuple_size = 1,
+                                              .data = read->values[i].values});
+    }
     return FIRN_OK;
 }
 
@@ -208,6 +230,8 @@ static void give_up(firn_point_file *file)
     firn_bgeo_destroy(file->bgeo);
     firn_abc_points_free(&file->abc_points);
     firn_vdb_cloud_destroy(file->cloud);
+    firn_usd_cloud_free(file->cloud_of_usd);
+    file->cloud_of_usd = NULL;
     firn_polygons_free(&file->cloud_of_ply);
     firn_free(file->radius);
     firn_free(file->columns);
@@ -233,6 +257,8 @@ firn_result firn_point_file_read(firn_point_file *file, const char *path, const 
     give_up(file);
     if (firn_path_ends_with(path, ".abc"))
         return read_abc(file, path, object, time, error);
+    if (firn_path_is_usd(path))
+        return read_usd(file, path, object, time, error);
     close_archive(file);
     if (firn_path_ends_with(path, ".vdb"))
         return read_vdb(file, path, object, error);
@@ -245,7 +271,7 @@ firn_result firn_point_file_read(firn_point_file *file, const char *path, const 
         return firn_fail(error, FIRN_ERR_NOT_FOUND, "there is no file '%.300s'", path);
     return firn_fail(error, FIRN_ERR_UNSUPPORTED,
                      "'%.300s' is no file of points that can be read; points are .bgeo, .geo, "
-                     ".abc, .vdb or .ply files",
+                     ".abc, .usd, .vdb or .ply files",
                      path);
 }
 
@@ -257,5 +283,7 @@ void firn_point_file_close(firn_point_file *file)
 
 firn_axes_def firn_point_file_axes(const firn_point_file *file, const firn_axes_def *axes)
 {
-    return firn_axes_recorded(axes, file->abc != NULL ? firn_abc_metadata(file->abc) : "");
+    return firn_axes_recorded(axes, file->usd != NULL   ? firn_usd_scene_metadata(file->usd)
+                                    : file->abc != NULL ? firn_abc_metadata(file->abc)
+                                                        : "");
 }

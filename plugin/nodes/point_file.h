@@ -1,4 +1,4 @@
-/// Particles from a cache: bgeo, Alembic, VDB points or the vertices of a PLY, as one table.
+/// Particles from a cache: bgeo, Alembic, USD, VDB points or the vertices of a PLY, as one table.
 #ifndef FIRN_POINT_FILE_H
 #define FIRN_POINT_FILE_H
 
@@ -8,14 +8,17 @@
 #include "firn/bgeo.h"
 #include "firn/points.h"
 #include "firn/polygons.h"
+#include "firn/usd_scene.h"
 #include "firn/vdb_points.h"
 
 /// What was read; the columns point into whichever of the files there is.
 typedef struct firn_point_file {
     firn_bgeo *bgeo;
-    firn_abc *abc; // stays open from one frame to the next
-    char abc_path[4096];
-    int64_t abc_changed[2]; // s and ns, when the archive was written
+    firn_abc *abc; // archives stay open from one frame to the next
+    firn_usd_scene *usd;
+    char archive_path[4096];
+    int64_t archive_changed[2]; // s and ns, when the archive was written
+    firn_usd_cloud *cloud_of_usd;
     firn_abc_points abc_points;
     float *radius; // of an archive, which has diameters
     firn_polygons cloud_of_ply;

@@ -33,9 +33,9 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
-     "A particle cache: numbered .bgeo, .vdb or .ply files, or an Alembic archive"},
+     "A particle cache: numbered .bgeo, .vdb or .ply files, or an Alembic or USD file"},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
-     "A pattern of Alembic paths, or the name of a VDB grid; empty takes the first"},
+     "A pattern of paths in Alembic or USD, or the name of a VDB grid; empty takes the first"},
     {FIRN_PARAM(settings, cell_size), FIRN_FLOAT, {0}, 0, 1, "m",
      "Cell of the simulation that made them, for rasterizing; 0: what the file says"},
 };

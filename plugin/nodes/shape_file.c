@@ -38,9 +38,23 @@ bool firn_path_ends_with(const char *path, const char *ending)
     return true;
 }
 
+bool firn_path_is_archive(const char *path)
+{
+    static const char *const endings[] = {".abc", ".usd", ".usda", ".usdc"};
+    for (size_t i = 0; i < FIRN_COUNT(endings); i++)
+        if (firn_path_ends_with(path, endings[i]))
+            return true;
+    return false;
+}
+
+bool firn_path_is_usd(const char *path)
+{
+    return firn_path_is_archive(path) && !firn_path_ends_with(path, ".abc");
+}
+
 firn_result firn_check_level_set_name(const char *path, const char *setting, firn_error *error)
 {
-    static const char *const meshes[] = {".obj", ".ply", ".stl", ".abc"};
+    static const char *const meshes[] = {".obj", ".ply", ".stl", ".abc", ".usd", ".usda", ".usdc"};
     for (size_t i = 0; i < FIRN_COUNT(meshes); i++)
         if (firn_path_ends_with(path, meshes[i]))
             return firn_fail(error, FIRN_ERR_ARGUMENT,

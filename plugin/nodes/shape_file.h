@@ -21,4 +21,8 @@ firn_result firn_stamp_check(const char *path, firn_error *error);
 /// True when the name ends so, such as ".abc"; case does not count.
 bool firn_path_ends_with(const char *path, const char *ending);
 
+/// True for files with times of their own, Alembic and USD.
+bool firn_path_is_archive(const char *path);
+bool firn_path_is_usd(const char *path);
+
 #endif

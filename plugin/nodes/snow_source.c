@@ -9,6 +9,7 @@
 #include "firn/source.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { REGION_SPHERE, REGION_BOX, REGION_MESH, REGION_LEVEL_SET, REGION_POINTS };
 
@@ -22,6 +23,7 @@ typedef struct settings {
     firn_subd_def subd;
     firn_layer_def layers;
     char channels[FIRN_TEXT_SIZE];
+    int point_material;
     firn_source_def def;
     firn_vdb_mesh_def mesh;
     firn_vdb_shape_def shape;
@@ -60,15 +62,20 @@ static const firn_node_rows rows[] = {
 // clang-format off
 static const firn_param params[] = {
     {FIRN_PARAM(settings, region), FIRN_CHOICE, {REGION_SPHERE}, 0, 4, "",
-     "What the snow fills: a sphere, a box, a closed mesh (.obj, .ply, .stl, .abc), a level set or "
-     "fog (.vdb); or the points of a cache as they are",
+     "What the snow fills: a sphere, a box, a closed mesh (.obj, .ply, .stl, .abc, .usd), a level "
+     "set or fog (.vdb); or the points of a cache as they are",
      "sphere|box|mesh|level_set|points"},
     {FIRN_PARAM(settings, file), FIRN_PATH, {0}, 0, 0, "",
      "Mesh, level set or particle cache; a frame number in it is that of the first frame",
      .visible_when = FROM_FILE},
     {FIRN_PARAM(settings, object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: patterns of Alembic paths, or the name of a grid; empty takes all",
+     "Which part of the file: patterns of paths in Alembic or USD, or the name of a grid; empty "
+     "takes all",
      .visible_when = FROM_FILE},
+    {FIRN_PARAM(settings, point_material), FIRN_INT, {-1}, -1, 255, "",
+     "Takes the points with this number in their column `material` alone, so that a source for "
+     "each number gives each its material; -1 takes all",
+     .visible_when = "region==points", .added = true},
     {FIRN_PARAM(settings, channels), FIRN_STRING, {0}, 0, 0, "",
      "What the particles carry beside what they need, with spaces between: temperature=268, "
      "temperature=268~2 with lumps of 2 K, Cd=0.9,0.95,1; dirt:1=0.5 or tint:3=1,0,0 for channels "
@@ -209,7 +216,40 @@ static firn_result load_shape(const firn_cook *cook, firn_error *error)
     return FIRN_OK;
 }
 
-static firn_result take_points(state *own, const firn_points *points, firn_error *error)
+// Leaves the points of one material, with their values.
+static firn_result keep_material(const settings *s, state *own, const firn_points *points,
+                                 const char *path, firn_error *error)
+{
+    float *number = NULL;
+    size_t kept = 0, *which = firn_alloc((points->count + 1) * sizeof *which);
+    if (which == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot read '%.300s'", path);
+    firn_result result = firn_points_floats(points, "material", 1, &number, error);
+    if (result == FIRN_OK && number == NULL)
+        result = firn_fail(error, FIRN_ERR_NOT_FOUND,
+                           "point_material is %d, but the points of '%.300s' have no column of "
+                           "numbers named material; set it to -1",
+                           s->point_material, path);
+    for (size_t i = 0; i < points->count && result == FIRN_OK; i++) {
+        if (number[i] != (float)s->point_material)
+            continue;
+        memmove(own->position + 3 * kept, own->position + 3 * i, 3 * sizeof *own->position);
+        which[kept++] = i;
+    }
+    if (result == FIRN_OK && kept == 0)
+        result = firn_fail(error, FIRN_ERR_NOT_FOUND,
+                           "no point of '%.300s' has the material %d; `firn info` prints the "
+                           "range of the numbers",
+                           path, s->point_material);
+    firn_source_channels_select(&own->channels, which, kept);
+    own->data.def.point_count = kept;
+    firn_free(number);
+    firn_free(which);
+    return result;
+}
+
+static firn_result take_points(const settings *s, state *own, const firn_points *points,
+                               const char *path, firn_error *error)
 {
     FIRN_TRY(firn_points_floats(points, "P", 3, &own->position, error));
     FIRN_TRY(firn_source_channels_take(&own->channels, points, error));
@@ -217,7 +257,7 @@ static firn_result take_points(state *own, const firn_points *points, firn_error
     def->region = FIRN_REGION_POINTS;
     def->point_count = points->count;
     def->points = (const firn_vec3 *)(const void *)own->position;
-    return FIRN_OK;
+    return s->point_material >= 0 ? keep_material(s, own, points, path, error) : FIRN_OK;
 }
 
 static firn_result load_points(const firn_cook *cook, firn_error *error)
@@ -230,7 +270,7 @@ static firn_result load_points(const firn_cook *cook, firn_error *error)
     firn_point_file file = {0};
     firn_result result = firn_point_file_read(&file, path, s->object, frame / cook->fps, error);
     if (result == FIRN_OK)
-        result = take_points(own, &file.points, error);
+        result = take_points(s, own, &file.points, path, error);
     const firn_axes_def axes = firn_point_file_axes(&file, &s->axes);
     if (result == FIRN_OK)
         result = firn_points_place(own->data.def.point_count, own->position,

@@ -7,13 +7,14 @@
 static const firn_param params[] = {
     {FIRN_PARAM(firn_solid_settings, shape), FIRN_CHOICE, {FIRN_SOLID_PLANE}, 0, 5, "",
      "What stands in the way: the half space below a plane, a box, a sphere, a capsule along its Y "
-     "axis, a mesh (.obj, .ply, .stl, .abc) or a level set (.vdb)",
+     "axis, a mesh (.obj, .ply, .stl, .abc, .usd) or a level set (.vdb)",
      "plane|box|sphere|capsule|mesh|level_set"},
     {"file", INPUT(file), FIRN_PATH, {0}, 0, 0, "",
      "The mesh or level set; numbered files (walk.$F4.vdb, walk.$F4.obj) and animated archives "
      "deform", .visible_when = FROM_FILE},
     {"object", INPUT(object), FIRN_STRING, {0}, 0, 0, "",
-     "Which part of the file: patterns of Alembic paths, or the name of a grid; empty takes all",
+     "Which part of the file: patterns of paths in Alembic or USD, or the name of a grid; empty "
+     "takes all",
      .visible_when = FROM_FILE},
     {"deforming", INPUT(deforming), FIRN_BOOL, {0}, 0, 1, "",
      "The file must be animated. Found by itself: numbered files, and archives that move; "
@@ -69,13 +70,13 @@ firn_result firn_solid_check(const firn_solid_settings *s, firn_error *error)
                          "file is empty; it must name the mesh or level set");
     if (s->shape == FIRN_SOLID_LEVEL_SET)
         FIRN_TRY(firn_check_level_set_name(input->file, "shape", error));
-    bool archive = s->shape == FIRN_SOLID_MESH && firn_path_ends_with(input->file, ".abc");
+    bool archive = s->shape == FIRN_SOLID_MESH && firn_path_is_archive(input->file);
     if (input->deforming && !archive && !firn_path_has_frame(input->file))
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "file is '%s', which has no frame number; what deforms is a sequence such "
                          "as walk.$F4.%s%s",
                          input->file, s->shape == FIRN_SOLID_MESH ? "obj" : "vdb",
-                         s->shape == FIRN_SOLID_MESH ? " or an Alembic archive" : "");
+                         s->shape == FIRN_SOLID_MESH ? " or an Alembic or USD file" : "");
     return FIRN_OK;
 }
 

@@ -143,6 +143,19 @@ float *firn_source_channels_points(const firn_source_channels *channels, const c
     return NULL;
 }
 
+void firn_source_channels_select(firn_source_channels *channels, const size_t *points, size_t count)
+{
+    for (size_t i = 0; i < channels->value_count; i++) {
+        const char *name = channels->values[i].channel;
+        const firn_channel *row = firn_channel_find(name);
+        row = row != NULL ? row : firn_channel_list_find(&channels->asked, name);
+        float *values = channels->owned[i];
+        size_t width = row != NULL ? (size_t)row->components : 1;
+        for (size_t k = 0; k < count && values != NULL; k++)
+            memmove(values + width * k, values + width * points[k], width * sizeof *values);
+    }
+}
+
 void firn_source_channels_free(firn_source_channels *channels)
 {
     for (size_t i = 0; i < channels->value_count; i++)

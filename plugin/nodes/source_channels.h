@@ -24,6 +24,9 @@ firn_result firn_source_channels_take(firn_source_channels *channels, const firn
                                       firn_error *error);
 /// The values of the points that were taken for a channel; NULL: there are none.
 float *firn_source_channels_points(const firn_source_channels *channels, const char *name);
+/// Leaves the values of `count` points, by their rising numbers.
+void firn_source_channels_select(firn_source_channels *channels, const size_t *points,
+                                 size_t count);
 void firn_source_channels_free(firn_source_channels *channels);
 
 #endif

@@ -26,20 +26,29 @@ static inline void fuzz_remove(const char *path)
     rmdir(path);
 }
 
-static inline void fuzz_clean(void)
+static inline void fuzz_name(char *folder, size_t size, long process)
 {
-    char inner[128];
-    snprintf(inner, sizeof inner, "%s/frames", fuzz_place());
-    fuzz_remove(inner);
-    fuzz_remove(fuzz_place());
+    snprintf(folder, size, "%s/firn_fuzz.%ld", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
+             process);
 }
+
+/// Removes the folder of a process.
+static inline void fuzz_forget(long process)
+{
+    char folder[64], inner[128];
+    fuzz_name(folder, sizeof folder, process);
+    snprintf(inner, sizeof inner, "%s/frames", folder);
+    fuzz_remove(inner);
+    fuzz_remove(folder);
+}
+
+static inline void fuzz_clean(void) { fuzz_forget((long)getpid()); }
 
 static inline const char *fuzz_folder(void)
 {
     char *folder = fuzz_place();
     if (folder[0] == '\0') {
-        snprintf(folder, 64, "%s/firn_fuzz.%ld",
-                 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+        fuzz_name(folder, 64, (long)getpid());
         mkdir(folder, 0777);
         atexit(fuzz_clean);
     }

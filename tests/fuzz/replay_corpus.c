@@ -1,5 +1,9 @@
-// Runs a fuzz target over the files and folders of files given, where libFuzzer is not at hand.
+// Runs a fuzz target over the files and folders of files given, where libFuzzer is not at hand;
+// with
+// --mutations N, over that many mutations of them.
 #define _POSIX_C_SOURCE 200809L
+#include "mutate_corpus.h"
+
 #include "firn/file.h"
 
 #include <dirent.h>
@@ -8,6 +12,18 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static mutate_corpus corpus;
+static long mutations;
+
+// Keeps the bytes for mutations.
+static void gather(const void *bytes, size_t size)
+{
+    mutate_file file = {malloc(size + 1), size};
+    corpus.files = realloc(corpus.files, (corpus.count + 1) * sizeof *corpus.files);
+    memcpy(file.bytes, bytes, size);
+    corpus.files[corpus.count++] = file;
+}
 
 static int replay_file(const char *path)
 {
@@ -18,10 +34,14 @@ static int replay_file(const char *path)
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
-    unsigned char *exact = malloc(size > 0 ? size : 1);
-    memcpy(exact, bytes, size);
-    LLVMFuzzerTestOneInput(exact, size);
-    free(exact);
+    if (mutations == 0) {
+        unsigned char *exact = malloc(size > 0 ? size : 1);
+        memcpy(exact, bytes, size);
+        LLVMFuzzerTestOneInput(exact, size);
+        free(exact);
+    } else if (size > 0) {
+        gather(bytes, size);
+    }
     firn_free(bytes);
     return 0;
 }
@@ -44,12 +64,35 @@ static int replay_folder(DIR *folder, const char *name, int *files)
 int main(int count, char **names)
 {
     int failures = 0, files = 0;
+    const char *folder = ".";
+    uint64_t seed = 1;
     for (int i = 1; i < count; i++) {
-        DIR *folder = opendir(names[i]);
+        const char *next = i + 1 < count ? names[i + 1] : "";
+        if (strcmp(names[i], "--mutations") == 0) {
+            mutations = strtol(next, NULL, 10);
+            i++;
+            continue;
+        }
+        if (strcmp(names[i], "--seed") == 0) {
+            seed = strtoull(next, NULL, 10);
+            i++;
+            continue;
+        }
+        if (strcmp(names[i], "--keep") == 0) {
+            folder = next;
+            i++;
+            continue;
+        }
+        DIR *listing = opendir(names[i]);
         failures +=
-            folder != NULL ? replay_folder(folder, names[i], &files) : replay_file(names[i]);
-        files += folder == NULL;
+            listing != NULL ? replay_folder(listing, names[i], &files) : replay_file(names[i]);
+        files += listing == NULL;
     }
+    if (mutations > 0 && corpus.count > 0)
+        failures += mutate_corpus_run(&corpus, mutations, seed, folder);
+    for (size_t i = 0; i < corpus.count; i++)
+        free(corpus.files[i].bytes);
+    free(corpus.files);
     printf("%d files\n", files);
     return failures > 0 || files == 0;
 }

@@ -354,6 +354,20 @@ class Preview(Firn):
         last = [line for line in out.splitlines() if "ground" in line][-1]
         self.assertIn("1 x 1 x 1 m around (1 0 0), up to 24 m/s", last)
 
+    def test_the_air_that_it_snows_in_neither_hides_nor_shrinks_the_shot(self):
+        scene = json.loads(Path(self.scene).read_text())
+        plain = self.firn("preview", self.scene, "--size", "64x48", "-o", "a.png")
+        scene["nodes"]["fall"] = {"type": "snowfall", "params": {
+            "center": [0, 20, 0], "half_size": [40, 20, 40]}}
+        out = self.firn("preview", self.write_scene("fall.firn", scene), "--size", "64x48", "-o",
+                        "b.png")
+        self.assertIn("fall             source   80 x 40 x 80 m", out)
+        self.assertEqual(out.splitlines()[-1].split(": ")[1], plain.splitlines()[-1].split(": ")[1])
+        self.assertIn("m wide", out.splitlines()[-1])
+        # Flakes, no body: nearly all of the picture is what it was.
+        self.assertLess(abs((self.folder / "a.png").stat().st_size /
+                            (self.folder / "b.png").stat().st_size - 1.0), 0.25)
+
     def test_what_cannot_be_drawn_is_refused(self):
         for word, words in (("-o takes a .png", ["-o", "a.gif"]), ("--size", ["--size", "9"])):
             self.firn("preview", self.scene, *words, code=2)

@@ -1,7 +1,7 @@
 #include "bgeo_tables.h"
 
 #include "firn/file.h"
-#include "number.h"
+#include "firn/number.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

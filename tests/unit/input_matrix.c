@@ -113,7 +113,9 @@ typedef struct recipe {
     bool stored;      // velocities
     bool per_frame;   // these are distances per frame
     bool numbered;
-    bool still; // nothing moves it: the snow flies against it
+    bool still;       // nothing moves it: the snow flies against it
+    bool transformed; // by what is above it
+    bool records;     // unit and axis stand in the file
 } recipe;
 
 static void write_obj(const char *path, const mesh *m)
@@ -307,6 +309,60 @@ static void make_archives(const char *folder, const recipe *r, const variant *v)
     }
 }
 
+// A time code is a sample of the file, and what it counts in is written down if wanted.
+static void write_usd(const char *path, const recipe *r, const variant *v, int first, int last)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "#usda 1.0\n(\n    metersPerUnit = %g\n    upAxis = \"%s\"\n"
+            "    timeCodesPerSecond = %g\n)\n\ndef Xform \"root\"\n{\n",
+            r->records ? 1.0 / (double)v->unit : 1.0, r->records && v->up_z ? "Z" : "Y", v->fps);
+    // The first sample is where the shot looks at its first frame.
+    double start = v->first / 24.0 * v->fps - v->first;
+    static const char *const parts[] = {"point3f[] points", "int[] faceVertexCounts",
+                                        "int[] faceVertexIndices", "vector3f[] velocities"};
+    if (r->transformed) {
+        fprintf(file, "    double3 xformOp:translate.timeSamples = {\n");
+        for (int n = first; n <= last; n++) {
+            firn_vec3 way = to_file(v, firn_vec(SPEED * (float)((n - v->first) / v->fps), 0, 0));
+            fprintf(file, "        %.9g: (%.9g, %.9g, %.9g),\n", start + n, (double)way.x,
+                    (double)way.y, (double)way.z);
+        }
+        fprintf(file, "    }\n    uniform token[] xformOpOrder = [\"xformOp:translate\"]\n");
+    }
+    fprintf(file, "    def Mesh \"paddle\"\n    {\n"
+                  "        uniform token subdivisionScheme = \"none\"\n");
+    for (int part = 0; part < (r->stored ? 4 : 3); part++) {
+        fprintf(file, "        %s.timeSamples = {\n", parts[part]);
+        for (int n = first; n <= last; n++) {
+            mesh m = paddle(v, n, r->moves && !r->transformed, r->changes, r->per_frame);
+            const firn_vec3 *vectors = part == 0 ? m.points : m.velocity;
+            fprintf(file, "            %.9g: [", start + n);
+            for (size_t i = 0; i < 8 && part % 3 == 0; i++)
+                fprintf(file, "%s(%.9g, %.9g, %.9g)", i > 0 ? ", " : "", (double)vectors[i].x,
+                        (double)vectors[i].y, (double)vectors[i].z);
+            size_t count = part == 1 ? m.faces : part == 2 ? m.corner_count : 0;
+            for (size_t i = 0; i < count; i++)
+                fprintf(file, "%s%d", i > 0 ? ", " : "", part == 1 ? m.sizes[i] : m.corners[i]);
+            fprintf(file, "],\n");
+        }
+        fprintf(file, "        }\n");
+    }
+    fprintf(file, "    }\n}\n");
+    fclose(file);
+}
+
+static void make_usd(const char *folder, const recipe *r, const variant *v)
+{
+    char path[256];
+    int last = v->first + (r->moves ? FILES : 1) - 1;
+    for (int n = v->first; n <= last; n++) {
+        snprintf(path, sizeof path, r->numbered ? "%s/p.%04d.usda" : "%s/p.usda", folder, n);
+        write_usd(path, r, v, r->numbered ? n : v->first, r->numbered ? n : last);
+    }
+}
+
 #define MESH ", \"mesh_voxel_size\": 0.05, \"shape\": \"mesh\", \"file\": "
 #define SET ", \"shape\": \"level_set\", \"file\": "
 
@@ -332,6 +388,13 @@ static const recipe recipes[] = {
     {"vdb sequence", make_vdbs, SET "\"p.$F4.vdb\"", true, false, true, false, true},
     {"vdb, per frame", make_vdbs, SET "\"p.$F4.vdb\"", true, false, true, true, true},
     {"vdb without vel", make_vdbs, SET "\"p.$F4.vdb\"", true, false, false, false, true},
+    {"usd, one sample", make_usd, MESH "\"p.usda\"", .still = true},
+    {"usd, recorded units", make_usd, MESH "\"p.usda\"", .moves = true, .records = true},
+    {"usd, velocities", make_usd, MESH "\"p.usda\"", .moves = true, .stored = true},
+    {"usd, new topology", make_usd, MESH "\"p.usda\"", .moves = true, .changes = true},
+    {"usd, transform", make_usd, MESH "\"p.usda\"", .moves = true, .transformed = true,
+     .records = true},
+    {"usd of each frame", make_usd, MESH "\"p.$F4.usda\"", .moves = true, .numbered = true},
 };
 
 // --- The shot ------------------------------------------------------------------------------------
@@ -384,7 +447,8 @@ static void settings_of(const recipe *r, const variant *v, char *text, size_t si
     add(text, size, "%s", r->file);
     firn_vec3 back = firn_scale(-1.0f, v->shift);
     bool timed = strstr(v->settings, "time_") != NULL;
-    if (r->moves || !timed)
+    bool told = r->records && strstr(v->settings, "file_") != NULL;
+    if ((r->moves || !timed) && !told)
         add(text, size, "%s", v->settings);
     if (r->numbered && v->fps != 24.0)
         add(text, size, ", \"time_fps\": %g", v->fps);

@@ -1,4 +1,4 @@
-#include "number.h"
+#include "firn/number.h"
 
 #include <locale.h>
 #include <math.h>

@@ -45,6 +45,7 @@ class velocity_field
     void set_triple_map(const std::string &path);
     bool fill_vector(const Coord &origin, firn_vec3 *values) const;
     bool fill_triple(const Coord &origin, firn_vec3 *values) const;
+    bool fill_axis(int axis, const Coord &origin, firn_vec3 *values) const;
 
     firn_transform map_;
     Vec3SGrid::Ptr vector_;
@@ -113,7 +114,9 @@ inline void velocity_field::set_triple_map(const std::string &path)
     for (int axis = 0; axis < 3; axis++)
         for (int i = 0; i < 3; i++) {
             double shift = center[i] - offset[axis][i];
-            shift_[axis][i] = std::fabs(shift) < 1e-3 ? 0.0 : shift;
+            // Halves are meant exactly, whatever the rounding of the transforms.
+            double half = 0.5 * std::round(2.0 * shift);
+            shift_[axis][i] = std::fabs(shift - half) < 1e-3 ? half : shift;
         }
 }
 
@@ -186,32 +189,88 @@ inline bool velocity_field::fill_vector(const Coord &origin, firn_vec3 *values) 
     return any;
 }
 
+/// Values of a scalar grid around a leaf, and which of them are known.
+struct scalar_window {
+    static constexpr int EDGE = FIRN_LEAF_EDGE + 1; // a leaf and what is above it
+    float value[EDGE * EDGE * EDGE];
+    uint8_t known[EDGE * EDGE * EDGE];
+
+    static int at(int x, int y, int z) { return (x * EDGE + y) * EDGE + z; }
+
+    void gather(FloatGrid::ConstUnsafeAccessor &accessor, const Coord &first);
+
+  private:
+    void copy_leaf(FloatGrid::ConstUnsafeAccessor &accessor, const Coord &leaf, const Coord &first);
+};
+
+// The part of one leaf that lies in the window.
+inline void scalar_window::copy_leaf(FloatGrid::ConstUnsafeAccessor &accessor, const Coord &leaf,
+                                     const Coord &first)
+{
+    const auto *found = accessor.probeConstLeaf(leaf);
+    float even = 0.0f;
+    bool active = found == nullptr && accessor.probeValue(leaf, even);
+    Coord low = Coord::maxComponent(leaf, first), high = leaf.offsetBy(FIRN_LEAF_EDGE - 1);
+    high = Coord::minComponent(high, first.offsetBy(EDGE - 1));
+    for (int x = low.x(); x <= high.x(); x++)
+        for (int y = low.y(); y <= high.y(); y++)
+            for (int z = low.z(); z <= high.z(); z++) {
+                int to = at(x - first.x(), y - first.y(), z - first.z());
+                Index n = ((Index)(x & 7) << 6) | ((Index)(y & 7) << 3) | (Index)(z & 7);
+                value[to] = found != nullptr ? found->getValue(n) : even;
+                known[to] = found != nullptr ? found->isValueOn(n) : active;
+            }
+}
+
+inline void scalar_window::gather(FloatGrid::ConstUnsafeAccessor &accessor, const Coord &first)
+{
+    Coord low = first & ~(FIRN_LEAF_EDGE - 1);
+    Coord high = first.offsetBy(EDGE - 1) & ~(FIRN_LEAF_EDGE - 1);
+    for (int x = low.x(); x <= high.x(); x += FIRN_LEAF_EDGE)
+        for (int y = low.y(); y <= high.y(); y += FIRN_LEAF_EDGE)
+            for (int z = low.z(); z <= high.z(); z += FIRN_LEAF_EDGE)
+                copy_leaf(accessor, Coord(x, y, z), first);
+}
+
+// All voxels of a leaf stand in the same way between those of a scalar grid, so that the weights
+// of the corners around them are the same, and most are zero.
+inline bool velocity_field::fill_axis(int axis, const Coord &origin, firn_vec3 *values) const
+{
+    const Vec3d &shift = shift_[axis];
+    const Coord below = Coord::floor(shift);
+    auto accessor = scalar_[axis]->getConstUnsafeAccessor();
+    scalar_window window;
+    window.gather(accessor, origin + below);
+    double sum[FIRN_LEAF_VOXELS] = {}, weights[FIRN_LEAF_VOXELS] = {};
+    for (int corner = 0; corner < 8; corner++) {
+        int step[3] = {corner & 1, (corner >> 1) & 1, corner >> 2};
+        double weight = 1.0;
+        for (int i = 0; i < 3; i++)
+            weight *= 1.0 - std::fabs(shift[i] - below[i] - step[i]);
+        if (!(weight > 0.0))
+            continue;
+        for (int row = 0; row < 64; row++) {
+            int from = scalar_window::at((row >> 3) + step[0], (row & 7) + step[1], step[2]);
+            for (int z = 0; z < 8; z++) {
+                bool known = window.known[from + z] != 0;
+                sum[8 * row + z] += known ? weight * window.value[from + z] : 0.0;
+                weights[8 * row + z] += known ? weight : 0.0;
+            }
+        }
+    }
+    bool any = false;
+    for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
+        (&values[n].x)[axis] = weights[n] > 0.0 ? (float)(sum[n] / weights[n]) : 0.0f;
+        any = any || weights[n] > 0.0;
+    }
+    return any;
+}
+
 inline bool velocity_field::fill_triple(const Coord &origin, firn_vec3 *values) const
 {
     bool any = false;
-    for (int axis = 0; axis < 3; axis++) {
-        auto at = scalar_[axis]->getConstUnsafeAccessor();
-        const Vec3d &shift = shift_[axis];
-        for (int n = 0; n < FIRN_LEAF_VOXELS; n++) {
-            Vec3d where = leaf_voxel(origin, n).asVec3d() + shift;
-            Coord base = Coord::floor(where);
-            double sum = 0.0, weights = 0.0;
-            for (int corner = 0; corner < 8; corner++) {
-                Coord c = base.offsetBy(corner & 1, (corner >> 1) & 1, corner >> 2);
-                double weight = 1.0;
-                for (int i = 0; i < 3; i++)
-                    weight *= 1.0 - std::fabs(where[i] - c[i]);
-                float value;
-                if (weight > 0.0 && at.probeValue(c, value)) {
-                    sum += weight * value;
-                    weights += weight;
-                }
-            }
-            float value = weights > 0.0 ? (float)(sum / weights) : 0.0f;
-            (&values[n].x)[axis] = value;
-            any = any || weights > 0.0 || value != 0.0f;
-        }
-    }
+    for (int axis = 0; axis < 3; axis++)
+        any = fill_axis(axis, origin, values) || any;
     return any;
 }
 

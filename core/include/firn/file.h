@@ -81,6 +81,11 @@ FIRN_API bool firn_path_has_frame(const char *pattern);
 /// The number that stands in the name of a frame; false: the pattern has none.
 FIRN_API bool firn_path_number(const char *pattern, int frame, int *number);
 
+/// True when a list of patterns, with blanks between, selects a path of objects, "/actor/body".
+/// `*` and `?` stand for letters but '/', `**` for any; a pattern without '/' is for names; what is
+/// below a match matches; `^` before a pattern excludes; an empty list selects everything.
+FIRN_API bool firn_path_matches(const char *patterns, const char *path);
+
 /// Turns an errno value met while doing `action` to `path` into a result and a sentence.
 FIRN_API firn_result firn_fail_errno(firn_error *error, int errno_value, const char *action,
                                      const char *path);

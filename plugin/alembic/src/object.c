@@ -1,5 +1,7 @@
 #include "archive.h"
 
+#include "firn/file.h"
+
 #include <string.h>
 
 // An object whose header has been read and whose group has not.
@@ -205,70 +207,7 @@ int firn_abc_object_find(const firn_abc *archive, const char *path)
     return -1;
 }
 
-enum { PATTERN_LIMIT = 1024 }; // bytes of one pattern of a list
-
-// Matches with two points of return: `*` gives up at a '/', `**` does not.
-static bool glob(const char *pattern, const char *text)
-{
-    const char *star = NULL, *star_text = NULL, *deep = NULL, *deep_text = NULL;
-    for (;;) {
-        if (pattern[0] == '*' && pattern[1] == '*') {
-            pattern += 2;
-            deep = pattern;
-            deep_text = text;
-            star = NULL;
-        } else if (pattern[0] == '*') {
-            star = ++pattern;
-            star_text = text;
-        } else if (*text == '\0' && *pattern == '\0') {
-            return true;
-        } else if (*text != '\0' && (*pattern == *text || (*pattern == '?' && *text != '/'))) {
-            pattern++;
-            text++;
-        } else if (star != NULL && *star_text != '\0' && *star_text != '/') {
-            pattern = star;
-            text = ++star_text;
-        } else if (deep != NULL && *deep_text != '\0') {
-            pattern = deep;
-            text = ++deep_text;
-            star = NULL;
-        } else {
-            return false;
-        }
-    }
-}
-
-static bool matches_one(const firn_abc *archive, int object, const char *pattern)
-{
-    bool by_name = strchr(pattern, '/') == NULL;
-    for (int i = object; i >= 0; i = archive->objects[i].info.parent) {
-        const firn_abc_object *info = &archive->objects[i].info;
-        if (glob(pattern, by_name ? info->name : info->path))
-            return true;
-    }
-    return false;
-}
-
 bool firn_abc_object_matches(const firn_abc *archive, int object, const char *pattern)
 {
-    bool asked = false, chosen = false;
-    char word[PATTERN_LIMIT];
-    for (const char *at = pattern != NULL ? pattern : ""; *at != '\0';) {
-        size_t blanks = strspn(at, " "), length = strcspn(at + blanks, " ");
-        const char *begin = at + blanks;
-        at = begin + length;
-        bool excludes = length > 0 && *begin == '^';
-        begin += excludes;
-        length -= excludes;
-        if (length == 0 || length >= sizeof word)
-            continue;
-        memcpy(word, begin, length);
-        word[length] = '\0';
-        bool fits = matches_one(archive, object, word);
-        if (excludes && fits)
-            return false;
-        asked = asked || !excludes;
-        chosen = chosen || (!excludes && fits);
-    }
-    return chosen || !asked;
+    return firn_path_matches(pattern, archive->objects[object].info.path);
 }

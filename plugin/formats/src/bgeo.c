@@ -1,7 +1,7 @@
 #include "firn/bgeo.h"
 
 #include "bgeo_file.h"
-#include "number.h"
+#include "firn/number.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
+#include "firn/number.h"
 #include "json.h"
-#include "number.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "number.h"
+#include "firn/number.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "firn/obj.h"
 
-#include "number.h"
+#include "firn/number.h"
 
 #include "firn/file.h"
 

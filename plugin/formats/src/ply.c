@@ -1,6 +1,6 @@
 #include "firn/polygons.h"
 
-#include "number.h"
+#include "firn/number.h"
 
 #include "firn/file.h"
 
@@ -31,6 +31,7 @@ typedef enum role { NOTHING, POSITION, VELOCITY = POSITION + 3, CORNERS = VELOCI
 typedef struct property {
     const number_type *type, *count_type; // count_type: of a list, else NULL
     int role;                             // POSITION + axis, ...
+    int value;                            // of a vertex, among the named ones; -1: none
 } property;
 
 typedef struct element {
@@ -169,6 +170,12 @@ static firn_result read_property(reader *r)
         return damaged(r, "a property has an unknown type");
     next_word(r, word);
     p.role = role_of(e, word, list);
+    p.value = -1;
+    if (e->is_vertex && !list && p.role == NOTHING) {
+        firn_polygons *mesh = r->mesh;
+        p.value = (int)mesh->value_count++;
+        snprintf(mesh->values[p.value].name, sizeof mesh->values->name, "%s", word);
+    }
     r->properties[r->property_count++] = p;
     e->property_count++;
     return FIRN_OK;
@@ -285,6 +292,8 @@ static firn_result read_scalar(reader *r, const property *p, size_t row)
     double value = 0.0;
     if (!read_value(r, p->type, &value))
         return damaged(r, "it ends in the middle of its values");
+    if (p->value >= 0)
+        r->mesh->values[p->value].values[row] = (float)value;
     firn_vec3 *vectors = p->role >= VELOCITY ? r->mesh->velocities : r->mesh->positions;
     int axis = p->role >= VELOCITY ? p->role - VELOCITY : p->role - POSITION;
     if (p->role == NOTHING || p->role == CORNERS || vectors == NULL)
@@ -315,6 +324,11 @@ static firn_result claim(reader *r, const element *e)
             mesh->velocities = firn_alloc_zero((e->count + 1) * sizeof *mesh->velocities);
         if (mesh->positions == NULL || (moves && mesh->velocities == NULL))
             return no_memory(r);
+        for (size_t i = 0; i < mesh->value_count; i++) {
+            mesh->values[i].values = firn_alloc_zero((e->count + 1) * sizeof(float));
+            if (mesh->values[i].values == NULL)
+                return no_memory(r);
+        }
     } else if (e->is_face && has[CORNERS] && mesh->face_counts == NULL) {
         mesh->face_count = e->count;
         mesh->face_counts = firn_alloc_zero((e->count + 1) * sizeof *mesh->face_counts);
@@ -352,7 +366,8 @@ firn_result firn_ply_read_memory(const void *bytes, size_t size, const char *nam
                 .name = name,
                 .mesh = mesh,
                 .error = error};
-    firn_result result = read_header(&r);
+    mesh->values = firn_alloc_zero(PROPERTY_LIMIT * sizeof *mesh->values);
+    firn_result result = mesh->values != NULL ? read_header(&r) : no_memory(&r);
     if (result == FIRN_OK)
         result = read_elements(&r);
     if (result != FIRN_OK)

@@ -1,6 +1,6 @@
 #include "firn/points.h"
 
-#include "number.h"
+#include "firn/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "firn/polygons.h"
 
-#include "number.h"
+#include "firn/number.h"
 
 #include "firn/file.h"
 
@@ -10,6 +10,9 @@ enum { HEADER_SIZE = 84, TRIANGLE_SIZE = 50 };
 
 void firn_polygons_free(firn_polygons *mesh)
 {
+    for (size_t i = 0; i < mesh->value_count; i++)
+        firn_free(mesh->values[i].values);
+    firn_free(mesh->values);
     firn_free(mesh->positions);
     firn_free(mesh->velocities);
     firn_free(mesh->face_counts);

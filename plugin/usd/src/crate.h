@@ -20,17 +20,47 @@ enum {
 /// Types of values, bits 48 to 55 of a value.
 typedef enum firn_crate_type {
     FIRN_CRATE_BOOL = 1,
-    FIRN_CRATE_INT = 3,
-    FIRN_CRATE_INT64 = 5,
-    FIRN_CRATE_FLOAT = 8,
-    FIRN_CRATE_DOUBLE = 9,
-    FIRN_CRATE_TOKEN = 11,
-    FIRN_CRATE_VEC3F = 24,
+    FIRN_CRATE_UCHAR,
+    FIRN_CRATE_INT,
+    FIRN_CRATE_UINT,
+    FIRN_CRATE_INT64,
+    FIRN_CRATE_UINT64,
+    FIRN_CRATE_HALF,
+    FIRN_CRATE_FLOAT,
+    FIRN_CRATE_DOUBLE,
+    FIRN_CRATE_STRING,
+    FIRN_CRATE_TOKEN,
+    FIRN_CRATE_ASSET,
+    FIRN_CRATE_MATRIX2D,
+    FIRN_CRATE_MATRIX3D,
+    FIRN_CRATE_MATRIX4D,
+    FIRN_CRATE_QUATD,
+    FIRN_CRATE_QUATF,
+    FIRN_CRATE_QUATH,
+    FIRN_CRATE_VEC2D,
+    FIRN_CRATE_VEC2F,
+    FIRN_CRATE_VEC2H,
+    FIRN_CRATE_VEC2I,
+    FIRN_CRATE_VEC3D,
+    FIRN_CRATE_VEC3F,
+    FIRN_CRATE_VEC3H,
+    FIRN_CRATE_VEC3I,
+    FIRN_CRATE_VEC4D,
+    FIRN_CRATE_VEC4F,
+    FIRN_CRATE_VEC4H,
+    FIRN_CRATE_VEC4I,
+    FIRN_CRATE_PATH_LIST = 34,
+    FIRN_CRATE_REFERENCE_LIST = 35,
     FIRN_CRATE_TOKEN_VECTOR = 41,
     FIRN_CRATE_SPECIFIER = 42,
     FIRN_CRATE_VARIABILITY = 44,
+    FIRN_CRATE_SELECTIONS = 45,
     FIRN_CRATE_TIME_SAMPLES = 46,
+    FIRN_CRATE_PAYLOAD_ONE = 47,
     FIRN_CRATE_DOUBLE_VECTOR = 48,
+    FIRN_CRATE_OFFSET_VECTOR = 49,
+    FIRN_CRATE_STRING_VECTOR = 50,
+    FIRN_CRATE_PAYLOAD_LIST = 55,
 } firn_crate_type;
 
 typedef enum firn_spec_type {
@@ -38,6 +68,7 @@ typedef enum firn_spec_type {
     FIRN_SPEC_PRIM = 6,
     FIRN_SPEC_ROOT = 7,
     FIRN_SPEC_RELATIONSHIP = 8,
+    FIRN_SPEC_VARIANT = 10,
 } firn_spec_type;
 
 /// A value: flags, type, and 48 bits that are the value itself or its place in the file.
@@ -79,5 +110,10 @@ bool firn_crate_read_frame(const unsigned char *frame, size_t frame_size, unsign
 bool firn_crate_read_integers(const unsigned char *frame, size_t frame_size, int32_t *values,
                               size_t count, unsigned char *scratch);
 size_t firn_crate_integers_room(size_t count);
+
+/// The same for numbers of eight bytes.
+bool firn_crate_read_wide_integers(const unsigned char *frame, size_t frame_size, int64_t *values,
+                                   size_t count, unsigned char *scratch);
+size_t firn_crate_wide_integers_room(size_t count);
 
 #endif

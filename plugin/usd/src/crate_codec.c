@@ -196,36 +196,71 @@ static size_t read_some(const unsigned char *frame, size_t frame_size, unsigned 
     return blocks == 0 && read_block(in, data, size, &done) ? done : 0;
 }
 
+static int64_t load_signed(const unsigned char *at, size_t bytes)
+{
+    int8_t one;
+    int16_t two;
+    int32_t four;
+    int64_t eight;
+    switch (bytes) {
+    case 1:
+        memcpy(&one, at, 1);
+        return one;
+    case 2:
+        memcpy(&two, at, 2);
+        return two;
+    case 4:
+        memcpy(&four, at, 4);
+        return four;
+    default:
+        memcpy(&eight, at, 8);
+        return eight;
+    }
+}
+
+// Numbers of `width` bytes, whose differences take a quarter, a half or all of that.
+static bool unpack(const unsigned char *scratch, size_t size, size_t width, void *values,
+                   size_t count)
+{
+    size_t at = width + code_bytes(count);
+    if (size < at)
+        return false;
+    const uint64_t common = (uint64_t)load_signed(scratch, width);
+    const size_t bytes[] = {0, width / 4, width / 2, width};
+    uint64_t value = 0;
+    for (size_t i = 0; i < count; i++) {
+        int code = scratch[width + i / 4] >> (i % 4 * 2) & 3;
+        if (bytes[code] > size - at)
+            return false;
+        value += code == CODE_COMMON ? common : (uint64_t)load_signed(scratch + at, bytes[code]);
+        at += bytes[code];
+        if (width == sizeof(int32_t))
+            ((int32_t *)values)[i] = (int32_t)(uint32_t)value;
+        else
+            ((int64_t *)values)[i] = (int64_t)value;
+    }
+    return true;
+}
+
 bool firn_crate_read_integers(const unsigned char *frame, size_t frame_size, int32_t *values,
                               size_t count, unsigned char *scratch)
 {
     if (count == 0)
         return true;
-    size_t room = firn_crate_integers_room(count);
-    size_t size = read_some(frame, frame_size, scratch, room);
-    size_t at = sizeof(int32_t) + code_bytes(count);
-    if (size < at)
-        return false;
-    int32_t common;
-    memcpy(&common, scratch, sizeof common);
-    uint32_t value = 0;
-    for (size_t i = 0; i < count; i++) {
-        int code = scratch[sizeof common + i / 4] >> (i % 4 * 2) & 3;
-        static const size_t bytes[] = {0, 1, 2, 4};
-        if (bytes[code] > size - at)
-            return false;
-        int8_t byte;
-        int16_t word;
-        int32_t d = common;
-        if (code == CODE_8)
-            d = (memcpy(&byte, scratch + at, 1), byte);
-        else if (code == CODE_16)
-            d = (memcpy(&word, scratch + at, 2), word);
-        else if (code == CODE_32)
-            memcpy(&d, scratch + at, 4);
-        at += bytes[code];
-        value += (uint32_t)d;
-        values[i] = (int32_t)value;
-    }
-    return true;
+    size_t size = read_some(frame, frame_size, scratch, firn_crate_integers_room(count));
+    return unpack(scratch, size, sizeof *values, values, count);
+}
+
+size_t firn_crate_wide_integers_room(size_t count)
+{
+    return sizeof(int64_t) + code_bytes(count) + count * sizeof(int64_t);
+}
+
+bool firn_crate_read_wide_integers(const unsigned char *frame, size_t frame_size, int64_t *values,
+                                   size_t count, unsigned char *scratch)
+{
+    if (count == 0)
+        return true;
+    size_t size = read_some(frame, frame_size, scratch, firn_crate_wide_integers_room(count));
+    return unpack(scratch, size, sizeof *values, values, count);
 }

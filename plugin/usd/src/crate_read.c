@@ -109,6 +109,18 @@ static bool read_tokens(firn_crate_file *file, section in)
     return file->token_count == count;
 }
 
+static bool read_strings(firn_crate_file *file, section in)
+{
+    uint64_t count;
+    if (!take(&in, &count, sizeof count) || count > (size_t)(in.end - in.at) / sizeof(int32_t))
+        return false;
+    file->strings = firn_alloc(((size_t)count + 1) * sizeof *file->strings);
+    if (file->strings == NULL || !take(&in, file->strings, (size_t)count * sizeof *file->strings))
+        return false;
+    file->string_count = (size_t)count;
+    return in_range(file->strings, (size_t)count, 0, file->token_count);
+}
+
 static bool read_fields(firn_crate_file *file, section in)
 {
     uint64_t count;
@@ -137,14 +149,15 @@ static bool read_field_sets(firn_crate_file *file, section in)
 }
 
 // Paths are listed depth first; numbers[i] is the number of the i-th. Children and siblings follow
-// by the jumps; every path must be reached once.
-static bool link_paths(firn_crate_file *file, const int32_t *numbers, const int32_t *tokens,
-                       const int32_t *jumps, int32_t *parents)
+// by the jumps; every path must be reached once. The empty path has a number and is not listed.
+static bool link_paths(firn_crate_file *file, size_t count, const int32_t *numbers,
+                       const int32_t *tokens, const int32_t *jumps, int32_t *parents)
 {
-    size_t count = file->path_count;
     enum { UNKNOWN = -2 };
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         parents[i] = i == 0 ? -1 : UNKNOWN;
+    for (size_t i = 0; i < file->path_count; i++) {
+        file->path_tokens[i] = 0;
         file->path_parents[i] = UNKNOWN;
     }
     for (size_t i = 0; i < count; i++) {
@@ -166,6 +179,8 @@ static bool link_paths(firn_crate_file *file, const int32_t *numbers, const int3
             return false;
         parents[sibling] = parents[i];
     }
+    for (size_t i = 0; i < file->path_count; i++)
+        file->path_parents[i] = file->path_parents[i] == UNKNOWN ? -1 : file->path_parents[i];
     return true;
 }
 
@@ -173,18 +188,19 @@ static bool read_paths(firn_crate_file *file, section in)
 {
     uint64_t count, listed;
     int32_t *numbers = NULL, *tokens = NULL, *jumps = NULL, *parents = NULL;
-    bool fits =
-        take(&in, &count, sizeof count) && take(&in, &listed, sizeof listed) && count == listed &&
-        count > 0 && count <= INT32_MAX && take_integers(&in, (size_t)count, &numbers) &&
-        take_integers(&in, (size_t)count, &tokens) && take_integers(&in, (size_t)count, &jumps) &&
-        in_range(numbers, (size_t)count, 0, (size_t)count);
+    bool fits = take(&in, &count, sizeof count) && take(&in, &listed, sizeof listed) &&
+                listed <= count && listed + 1 >= count && listed > 0 && count <= INT32_MAX &&
+                take_integers(&in, (size_t)listed, &numbers) &&
+                take_integers(&in, (size_t)listed, &tokens) &&
+                take_integers(&in, (size_t)listed, &jumps) &&
+                in_range(numbers, (size_t)listed, 0, (size_t)count);
     if (fits) {
         file->path_count = (size_t)count;
         file->path_tokens = firn_alloc((size_t)count * sizeof(int32_t));
         file->path_parents = firn_alloc((size_t)count * sizeof(int32_t));
         parents = firn_alloc((size_t)count * sizeof(int32_t));
         fits = file->path_tokens != NULL && file->path_parents != NULL && parents != NULL &&
-               link_paths(file, numbers, tokens, jumps, parents);
+               link_paths(file, (size_t)listed, numbers, tokens, jumps, parents);
     }
     firn_free(numbers);
     firn_free(tokens);
@@ -216,9 +232,9 @@ static const struct {
     const char *name, *what;
     bool (*read)(firn_crate_file *file, section in);
 } sections[] = {
-    {"TOKENS", "list of names", read_tokens},        {"FIELDS", "list of fields", read_fields},
-    {"FIELDSETS", "list of specs", read_field_sets}, {"PATHS", "list of paths", read_paths},
-    {"SPECS", "list of specs", read_specs},
+    {"TOKENS", "list of names", read_tokens},  {"STRINGS", "list of texts", read_strings},
+    {"FIELDS", "list of fields", read_fields}, {"FIELDSETS", "list of specs", read_field_sets},
+    {"PATHS", "list of paths", read_paths},    {"SPECS", "list of specs", read_specs},
 };
 
 firn_result firn_crate_read(const char *path, firn_crate_file *file, firn_error *error)
@@ -250,6 +266,7 @@ void firn_crate_release(firn_crate_file *file)
     firn_free(file->bytes);
     firn_free(file->texts);
     firn_free((void *)file->tokens);
+    firn_free(file->strings);
     firn_free(file->field_names);
     firn_free(file->field_values);
     firn_free(file->field_sets);

@@ -17,6 +17,8 @@ typedef struct firn_crate_file {
     unsigned char *texts; // of all tokens, each with its end
     const char **tokens;
     size_t token_count;
+    int32_t *strings; // tokens
+    size_t string_count;
     int32_t *field_names; // tokens
     firn_crate_value *field_values;
     size_t field_count;
@@ -46,6 +48,15 @@ bool firn_crate_path_text(const firn_crate_file *file, int32_t path, char *text,
 /// The bytes of an array value, or NULL with an error; *count is its length.
 const unsigned char *firn_crate_items(const firn_crate_file *file, firn_crate_value value,
                                       size_t item_size, size_t *count, firn_error *error);
+
+/// Values over time: where their times (doubles) and values (8 bytes each) stand, in any alignment;
+/// false when they are damaged.
+bool firn_crate_samples_of(const firn_crate_file *file, firn_crate_value samples,
+                           const unsigned char **times, const unsigned char **values,
+                           size_t *count);
+
+/// Bytes from a place on, as far as they are in the file; NULL: they are not.
+const unsigned char *firn_crate_at(const firn_crate_file *file, uint64_t place, size_t size);
 
 /// The last of the values over time; false when they are damaged.
 bool firn_crate_last_sample(const firn_crate_file *file, firn_crate_value samples, double *time,

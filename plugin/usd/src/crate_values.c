@@ -93,26 +93,44 @@ static bool follow(const firn_crate_file *file, uint64_t place, uint64_t *target
     return true;
 }
 
-bool firn_crate_last_sample(const firn_crate_file *file, firn_crate_value samples, double *time,
-                            firn_crate_value *value)
+bool firn_crate_samples_of(const firn_crate_file *file, firn_crate_value samples,
+                           const unsigned char **times, const unsigned char **values, size_t *count)
 {
-    uint64_t at, count, times;
+    uint64_t at, length, rep;
     if (firn_crate_type_of(samples) != FIRN_CRATE_TIME_SAMPLES ||
-        !follow(file, samples & FIRN_CRATE_PAYLOAD, &at) || file->size - at < sizeof times)
+        !follow(file, samples & FIRN_CRATE_PAYLOAD, &at) || file->size - at < sizeof rep)
         return false;
-    memcpy(&times, file->bytes + at, sizeof times);
-    uint64_t list = times & FIRN_CRATE_PAYLOAD, known;
-    if (!follow(file, at + sizeof times, &at) || file->size - at < sizeof count)
+    memcpy(&rep, file->bytes + at, sizeof rep);
+    uint64_t list = rep & FIRN_CRATE_PAYLOAD, known;
+    if (!follow(file, at + sizeof rep, &at) || file->size - at < sizeof length)
         return false;
-    memcpy(&count, file->bytes + at, sizeof count);
-    at += sizeof count;
-    if (count == 0 || count > (file->size - at) / sizeof *value || list > file->size ||
+    memcpy(&length, file->bytes + at, sizeof length);
+    at += sizeof length;
+    if (length == 0 || length > (file->size - at) / sizeof samples || list > file->size ||
         file->size - list < sizeof known)
         return false;
     memcpy(&known, file->bytes + list, sizeof known);
-    if (known != count || count > (file->size - list - sizeof known) / sizeof *time)
+    if (known != length || length > (file->size - list - sizeof known) / sizeof(double))
         return false;
-    memcpy(time, file->bytes + list + count * sizeof *time, sizeof *time);
-    memcpy(value, file->bytes + at + (count - 1) * sizeof *value, sizeof *value);
+    *times = file->bytes + list + sizeof known;
+    *values = file->bytes + at;
+    *count = (size_t)length;
+    return true;
+}
+
+const unsigned char *firn_crate_at(const firn_crate_file *file, uint64_t place, size_t size)
+{
+    return place <= file->size && size <= file->size - place ? file->bytes + place : NULL;
+}
+
+bool firn_crate_last_sample(const firn_crate_file *file, firn_crate_value samples, double *time,
+                            firn_crate_value *value)
+{
+    const unsigned char *times, *values;
+    size_t count;
+    if (!firn_crate_samples_of(file, samples, &times, &values, &count))
+        return false;
+    memcpy(time, times + (count - 1) * sizeof *time, sizeof *time);
+    memcpy(value, values + (count - 1) * sizeof *value, sizeof *value);
     return true;
 }

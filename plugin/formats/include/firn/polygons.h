@@ -14,6 +14,12 @@
 extern "C" {
 #endif
 
+/// A number of each vertex, under the name that the file gives it.
+typedef struct firn_vertex_values {
+    char name[64];
+    float *values;
+} firn_vertex_values;
+
 /// Corners of all faces follow each other in face_indices; face_counts says how many belong to
 /// each, which may be fewer than three.
 typedef struct firn_polygons {
@@ -24,11 +30,14 @@ typedef struct firn_polygons {
     int32_t *face_counts;
     size_t index_count;
     int32_t *face_indices; // into positions
+    size_t value_count;
+    firn_vertex_values *values; // of a PLY: what else its vertices have
 } firn_polygons;
 
 /// Reads a PLY file of format 1.0, text or binary of either byte order: x y z of its vertices, vx
-/// vy vz when it has all three, and vertex_indices (or vertex_index) of its faces, which may be
-/// absent. Other elements and properties are passed over.
+/// vy vz when it has all three, other single numbers of vertices by their names, and
+/// vertex_indices (or vertex_index) of its faces, which may be absent. Other elements and
+/// properties are passed over.
 FIRN_API firn_result firn_ply_read(const char *path, firn_polygons *mesh, firn_error *error);
 
 /// The same from memory, which is needed only during the call; name is for messages.
