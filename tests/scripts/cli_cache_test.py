@@ -218,6 +218,16 @@ class Keeping(Cache):
         self.assertFalse([path for path in left if path.exists()])
         self.assertFalse([path for path in kept if not path.exists()])
 
+    def test_a_checkpoint_of_another_frame_is_passed_over(self):
+        before, folder = files_of(self.place), self.place / "checkpoints"
+        (folder / "solver.0005.chk").replace(folder / "solver.0004.chk")
+        for ending in ("bgeo", "vdb"):
+            (self.place / f"tiny_v1.0005.{ending}").unlink()
+        self.firn("resume", self.scene, "--quiet")
+        self.assertIn("solver.0004.chk' is not of frame 4", self.err)
+        self.assertEqual({n: b for n, b in files_of(self.place).items() if "checkpoints" not in n},
+                         {n: b for n, b in before.items() if "checkpoints" not in n})
+
     def test_a_shorter_shot_leaves_the_frames_beyond(self):
         self.firn("cook", self.scene, *OTHER, "--set", "last=3", "--overwrite", "--quiet")
         found = files_of(self.place)
