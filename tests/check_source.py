@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "plugin/formats": BASIC,
     "plugin/mpi": BASIC | {"exchange"},
     "plugin/picture": BASIC | {"collider"},
-    "plugin/render": BASIC | {"collider", "field", "png", "points"},
+    "plugin/render": BASIC | {"collider", "field", "noise", "patch", "png", "points"},
     "plugin/usd": BASIC | {"points", "number"},
     "plugin/src": BASIC | {"exchange"},
     "plugin/nodes": {"*", "!graph"},
@@ -70,7 +70,7 @@ MAY_ALSO_INCLUDE = {
     "core/include/firn/sim_bodies.h": {"body", "sim"},
     "plugin/include/firn/ranks.h": {"exchange"},
     "plugin/include/firn/data.h": {"body", "channel", "collider", "field", "force", "material",
-                                   "points", "source"},
+                                   "patch", "points", "source"},
 }
 MAY_INCLUDE_PRIVATE = {
     "plugin/src": {"nodes/nodes.h"},

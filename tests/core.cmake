@@ -6,3 +6,4 @@ endforeach()
 firn_core_test(test_determinism SOURCES unit/determinism.c LABELS tsan TIMEOUT 900)
 
 firn_fuzz(checkpoint firn_core)
+target_include_directories(fuzz_checkpoint PRIVATE ${PROJECT_SOURCE_DIR}/core/src)

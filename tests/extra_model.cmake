@@ -30,7 +30,7 @@ foreach(part ${parts})
     target_include_directories(${part} PRIVATE ${extra}/in_place ${CMAKE_CURRENT_SOURCE_DIR}
         ${core}/include ${core}/src)
     target_compile_definitions(${part} PRIVATE FIRN_SCALAR FIRN_ISA=scalar)
-    target_compile_options(${part} PRIVATE -O3)
+    target_compile_options(${part} PRIVATE ${FIRN_KERNEL_EFFORT})
     target_link_libraries(${part} PRIVATE firn_flags)
 endforeach()
 target_link_libraries(firn_core_extra PUBLIC m)

@@ -11,12 +11,12 @@ function(firn_graph_test name)
     add_dependencies(graph_${name} firn-vdb-helper)
 endfunction()
 
-foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead snow_cover height_map input_matrix
+foreach(part graph scene_file scene_lines value cache colliders_from_files shape_ahead snow_cover cover_relief height_map input_matrix
         moving_surface studio_archives archive_kinds inherited_motion own_files point_attributes)
     firn_graph_test(${part})
 endforeach()
 
-foreach(part shape_ahead height_map moving_surface studio_archives archive_kinds inherited_motion)
+foreach(part cover_relief shape_ahead height_map moving_surface studio_archives archive_kinds inherited_motion)
     target_include_directories(graph_${part} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/nodes)
 endforeach()
 

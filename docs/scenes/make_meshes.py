@@ -7,6 +7,10 @@ import pathlib
 FOLDER = pathlib.Path(__file__).parent
 
 
+def cross(a, b):
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
 class Mesh:
     def __init__(self):
         self.points, self.faces = [], []
@@ -55,6 +59,40 @@ class Mesh:
             last = first + (rings - 2) * around
             self.faces.append([last + k, last + j, bottom])
 
+    def limb(self, start, end, first_radius, last_radius, around=14, rings=5):
+        """A rounded cone from one point to another."""
+        axis = [b - a for a, b in zip(start, end)]
+        length = math.sqrt(sum(v * v for v in axis))
+        axis = [v / length for v in axis]
+        side = (0.0, 0.0, 1.0) if abs(axis[2]) < 0.9 else (1.0, 0.0, 0.0)
+        u = cross(axis, side)
+        u = [v / math.sqrt(sum(w * w for w in u)) for v in u]
+        w = cross(axis, u)
+        first, profile = len(self.points), []
+        for i in range(rings + 1):
+            angle = 0.5 * math.pi * i / rings
+            profile.append((-first_radius * math.cos(angle), first_radius * math.sin(angle)))
+        for i in range(rings + 1):
+            angle = 0.5 * math.pi * (1 - i / rings)
+            profile.append((length + last_radius * math.cos(angle), last_radius * math.sin(angle)))
+        for along, radius in profile[1:-1]:
+            for k in range(around):
+                c, s = math.cos(2 * math.pi * k / around), math.sin(2 * math.pi * k / around)
+                self.points.append(tuple(start[i] + along * axis[i] + radius * (c * u[i] + s * w[i])
+                                         for i in range(3)))
+        tail, nose = len(self.points), len(self.points) + 1
+        for along, _ in (profile[0], profile[-1]):
+            self.points.append(tuple(start[i] + along * axis[i] for i in range(3)))
+        count = len(profile) - 2
+        for k in range(around):
+            j = (k + 1) % around
+            self.faces.append([tail, first + j, first + k])
+            for i in range(count - 1):
+                a, b = first + i * around, first + (i + 1) * around
+                self.faces.append([a + k, a + j, b + j, b + k])
+            last = first + (count - 1) * around
+            self.faces.append([nose, last + k, last + j])
+
     def write(self, name):
         lines = ["# Written by make_meshes.py."]
         lines += ["v %.6g %.6g %.6g" % point for point in self.points]
@@ -62,14 +100,14 @@ class Mesh:
         (FOLDER / name).write_text("\n".join(lines) + "\n")
 
 
-HILL = [(-3.4, 1.9), (-2.6, 1.9), (0.4, 0.45), (1.0, 0.22), (1.6, 0.12), (3.6, 0.1)]
+HILL = [(-3.4, 1.9), (-2.6, 1.9), (0.4, 0.45), (1.0, 0.22), (1.6, 0.12), (4.4, 0.1)]
 
 
 def hill():
     """A slope of 26 degrees with a run-out, and the layer of snow on it."""
     top = list(reversed(HILL))
     ground = Mesh()
-    ground.prism([(-3.4, -0.4), (3.6, -0.4)] + top, 1.0, -1.0)
+    ground.prism([(-3.4, -0.4), (4.4, -0.4)] + top, 1.0, -1.0)
     ground.write("hill.obj")
     layer = Mesh()
     layer.prism([(x, y - 0.02) for x, y in HILL] + [(x, y + 0.16) for x, y in top], 0.85, -0.85)
@@ -79,20 +117,25 @@ def hill():
 def sled():
     """Two runners that turn up in front, a deck of three boards; and who sits on it."""
     mesh = Mesh()
-    runner = [(-0.42, 0.0), (0.3, 0.0), (0.42, 0.04), (0.5, 0.14), (0.45, 0.16), (0.38, 0.08),
-              (0.28, 0.05), (-0.42, 0.05)]
-    for z in (-0.16, 0.16):
-        mesh.prism(runner, z + 0.03, z - 0.03)
-        for x in (-0.3, 0.15):
-            mesh.box(x - 0.03, x + 0.03, 0.04, 0.17, z - 0.025, z + 0.025)
-    mesh.box(-0.44, 0.34, 0.16, 0.21, -0.21, 0.21)
+    runner = [(-0.46, 0.0), (0.3, 0.0), (0.42, 0.05), (0.52, 0.17), (0.55, 0.27), (0.51, 0.28),
+              (0.46, 0.2), (0.38, 0.1), (0.28, 0.05), (-0.46, 0.05)]
+    for z in (-0.17, 0.17):
+        mesh.prism(runner, z + 0.045, z - 0.045)
+        for x in (-0.33, 0.15):
+            mesh.box(x - 0.03, x + 0.03, 0.04, 0.2, z - 0.025, z + 0.025)
+    mesh.box(-0.5, 0.36, 0.19, 0.235, -0.23, 0.23)
+    mesh.limb((0.52, 0.265, -0.2), (0.52, 0.265, 0.2), 0.025, 0.025)
     mesh.write("sled.obj")
     rider = Mesh()
-    rider.box(-0.28, 0.0, 0.215, 0.36, -0.14, 0.14)
-    rider.box(-0.3, -0.1, 0.34, 0.68, -0.12, 0.12)
-    rider.box(-0.03, 0.27, 0.24, 0.33, -0.14, -0.04)
-    rider.box(-0.03, 0.27, 0.24, 0.33, 0.04, 0.14)
-    rider.ball(-0.2, 0.79, 0.0, 0.11)
+    rider.limb((-0.2, 0.36, 0.0), (-0.29, 0.68, 0.0), 0.14, 0.13)
+    rider.ball(-0.28, 0.93, 0.0, 0.115)
+    rider.limb((-0.285, 0.99, 0.0), (-0.32, 1.1, 0.0), 0.1, 0.03)
+    for side in (-1, 1):
+        rider.limb((-0.16, 0.33, 0.09 * side), (0.16, 0.46, 0.12 * side), 0.085, 0.07)
+        rider.limb((0.16, 0.46, 0.12 * side), (0.3, 0.29, 0.11 * side), 0.068, 0.05)
+        rider.limb((0.3, 0.275, 0.11 * side), (0.4, 0.31, 0.11 * side), 0.045, 0.035)
+        rider.limb((-0.28, 0.66, 0.16 * side), (-0.1, 0.48, 0.21 * side), 0.06, 0.05)
+        rider.limb((-0.1, 0.48, 0.21 * side), (0.12, 0.5, 0.14 * side), 0.048, 0.042)
     rider.write("rider.obj")
 
 

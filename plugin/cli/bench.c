@@ -155,7 +155,7 @@ static firn_result set(firn_sim_def *def, const char *name, const char *text, fi
 /// The words of the command line; what is left out has a default.
 typedef struct bench_words {
     const char *particles, *kernel, *transfer, *integrator, *threads, *rounds, *steps, *retries,
-        *isa, *json, *folder, *twin, *scaling, *sleep, *spray, *mpi;
+        *isa, *json, *folder, *twin, *scaling, *sleep, *spray, *bodies, *mpi;
 } bench_words;
 
 #define ROW(field) offsetof(bench_words, field)
@@ -174,6 +174,7 @@ static const firn_option options[] = {
     {"--scaling", NULL, "one thread to --threads (all cores), side by side", ROW(scaling)},
     {"--sleep", NULL, "a settled field awake and asleep, side by side", ROW(sleep)},
     {"--spray", NULL, "grains that fly far apart beside a ball of as many", ROW(spray)},
+    {"--bodies", NULL, "a hundred bodies in snow beside the same as colliders", ROW(bodies)},
     {"--mpi", NULL, "under mpirun: what ranks send and wait for, and what more would do", ROW(mpi)},
     {"--json", NULL, "one JSON object instead of a table", ROW(json)},
     {"--folder", "DIR", "where the suites of files write (.)", ROW(folder)},
@@ -260,6 +261,7 @@ static int run_bench(const void *memory, const firn_words *rest)
     } comparisons[] = {{words->scaling, firn_bench_scaling},
                        {words->sleep, firn_bench_sleep},
                        {words->spray, firn_bench_spray},
+                       {words->bodies, firn_bench_bodies},
                        {words->mpi, firn_bench_mpi}};
     for (size_t i = 0; i < FIRN_COUNT(comparisons); i++)
         if (comparisons[i].wanted != NULL)

@@ -72,10 +72,14 @@ firn_result firn_bench_take_over(firn_sim *sim, const firn_sim *from, firn_error
 /// `"kernel": "quadratic", "transfer": ...`, or the names alone.
 void firn_bench_print_choices(const firn_sim_def *def, bool json);
 
-/// The rows of the bench that compare: threads, sleep, spray. They return an exit code.
+/// A table of what was compared: a line for each side, its stages beside each other.
+void firn_bench_print_sides(const char *const *names, const firn_bench_cost *costs, int count);
+
+/// The rows of the bench that compare: threads, sleep, spray, bodies. They return an exit code.
 int firn_bench_scaling(const firn_bench_request *request);
 int firn_bench_sleep(const firn_bench_request *request);
 int firn_bench_spray(const firn_bench_request *request);
+int firn_bench_bodies(const firn_bench_request *request);
 /// Under a launcher: what the ranks tell each other, and what that lets expect of more of them.
 int firn_bench_mpi(const firn_bench_request *request);
 

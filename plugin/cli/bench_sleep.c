@@ -136,17 +136,11 @@ static void print(const firn_bench_request *request, const measurement *m)
         return;
     }
     printf("%zu particles, %.0f %% asleep, %d threads; ns per particle and substep, best of %d "
-           "rounds of %d\n\n%8s %8s",
-           particles, 100.0 * m->asleep, request->def.thread_count, request->rounds, request->steps,
-           "", "ns");
-    for (int s = 0; firn_stage_name(s) != NULL; s++)
-        printf(" %7s", firn_stage_name(s));
-    for (int i = 0; i < SIDES; i++) {
-        printf("\n%8s %8.2f", names[i], m->cost[i].ns);
-        for (int s = 0; firn_stage_name(s) != NULL; s++)
-            printf(" %7.2f", m->cost[i].stages[s]);
-    }
-    printf("\n\nasleep the field costs %.2f of what it costs awake\n", ratio);
+           "rounds of %d\n\n",
+           particles, 100.0 * m->asleep, request->def.thread_count, request->rounds,
+           request->steps);
+    firn_bench_print_sides(names, m->cost, SIDES);
+    printf("\nasleep the field costs %.2f of what it costs awake\n", ratio);
 }
 
 int firn_bench_sleep(const firn_bench_request *request)

@@ -103,6 +103,19 @@ void firn_bench_print_choices(const firn_sim_def *def, bool json)
     }
 }
 
+void firn_bench_print_sides(const char *const *names, const firn_bench_cost *costs, int count)
+{
+    printf("%10s %8s", "", "ns");
+    for (int s = 0; firn_stage_name(s) != NULL; s++)
+        printf(" %7s", firn_stage_name(s));
+    for (int i = 0; i < count; i++) {
+        printf("\n%10s %8.2f", names[i], costs[i].ns);
+        for (int s = 0; firn_stage_name(s) != NULL; s++)
+            printf(" %7.2f", costs[i].stages[s]);
+    }
+    printf("\n");
+}
+
 double firn_bench_copy(int threads)
 {
     size_t count = (size_t)1 << 25;

@@ -47,6 +47,8 @@ static void print_text(const firn_estimate *e, int ranks)
     printf("disk       %12.1f MB in %d frames", 1e-6 * e->disk_bytes, e->written);
     if (e->disk_free > 0.0)
         printf(", %.0f MB are free", 1e-6 * e->disk_free);
+    if (e->usd_bytes > 0.0)
+        printf("\nusd        %12.1f MB more with `firn usd`", 1e-6 * e->usd_bytes);
     printf("\ntime       %12.0f s, between %.0f and %.0f s, for %d frames on this machine as it is "
            "now\n",
            rounded(e->seconds), rounded(e->seconds_low), rounded(e->seconds_high), e->frames);
@@ -62,6 +64,7 @@ static void print_json(const firn_estimate *e, int ranks)
     firn_print_member_number(stdout, &members, "particles", floor(e->particles));
     firn_print_member_number(stdout, &members, "memory_bytes", e->memory_bytes);
     firn_print_member_number(stdout, &members, "disk_bytes", e->disk_bytes);
+    firn_print_member_number(stdout, &members, "usd_bytes", e->usd_bytes);
     firn_print_member_number(stdout, &members, "seconds", e->seconds);
     firn_print_member_number(stdout, &members, "seconds_low", e->seconds_low);
     firn_print_member_number(stdout, &members, "seconds_high", e->seconds_high);

@@ -295,6 +295,19 @@ static firn_result cook_solids(firn_render_source *source, firn_graph *graph, fi
     return FIRN_OK;
 }
 
+static firn_result cook_field(firn_render_source *source, firn_error *error)
+{
+    const char *node = render_node(source), *field = NULL;
+    const firn_data *data = NULL;
+    source->scene.patch = NULL;
+    if (node != NULL)
+        field = firn_graph_input(source->shot, node, "field", 0);
+    if (field == NULL)
+        return FIRN_OK;
+    FIRN_TRY(firn_graph_cook(source->shot, field, source->frame, &data, error));
+    return firn_source_patch(data->source, &source->scene.patch, error);
+}
+
 firn_result firn_render_source_load(firn_render_source *source, int frame, firn_render_def *def,
                                     firn_error *error)
 {
@@ -314,7 +327,7 @@ firn_result firn_render_source_load(firn_render_source *source, int frame, firn_
     source->scene.field = data->volume->field;
     source->scene.fps = source->fps;
     source->scene.frame = frame;
-    return FIRN_OK;
+    return cook_field(source, error);
 }
 
 // The shot's fine_particles node that its render node shows and that no file holds; NULL: none.

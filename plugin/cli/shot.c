@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ROW(field) offsetof(firn_shot_words, field)
@@ -143,6 +144,12 @@ int firn_shot_load(const char *command, const char *path, const firn_shot_words 
     if (access(path, F_OK) != 0)
         return firn_shot_refuse(said, FIRN_EXIT_MISSING,
                                 "there is no scene '%s'; `firn new` makes one", path);
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return firn_shot_refuse(said, FIRN_EXIT_MISSING,
+                                "'%s' is a folder, not a scene; that of a cache is the file "
+                                "resolved.firn in it",
+                                path);
     firn_error error;
     firn_result result = firn_graph_load(path, graph, &error);
     if (result != FIRN_OK)

@@ -4,36 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(field) FIRN_PARAM(firn_cover_def, field)
-
-// clang-format off
-static const firn_param params[] = {
-    {ROW(depth), FIRN_FLOAT, {0.1}, 1e-4, 100, "m",
-     "Depth of the snow, measured upright, where it sees all of the sky"},
-    {ROW(center), FIRN_VEC3, {0, 1, 0}, -1e6, 1e6, "m", "Middle of the box that is snowed in"},
-    {ROW(half_size), FIRN_VEC3, {1, 1, 1}, 1e-3, 1e5, "m",
-     "Half its edges; snow falls through its top and lies on the colliders inside"},
-    {ROW(voxel_size), FIRN_FLOAT, {0.02}, 1e-4, 10, "m",
-     "How finely colliders are looked at; about the solver's cell_size"},
-    {ROW(slope_limit), FIRN_FLOAT, {0}, 0, 90, "deg",
-     "Steeper ground stays bare; 0 takes the angle that each collider's friction holds"},
-    {ROW(edge), FIRN_FLOAT, {50}, 1, 90, "deg",
-     "Slope of the snow where its support ends: it thins out there; 90 cuts it off"},
-    {ROW(unevenness), FIRN_FLOAT, {0.15}, 0, 1, "",
-     "Waves of the surface, as a share of the depth; the mean depth stays"},
-    {ROW(unevenness_size), FIRN_FLOAT, {0.4}, 1e-3, 1e5, "m", "Length of the waves"},
-    {ROW(rays), FIRN_INT, {13}, 1, 64, "",
-     "Directions in which each place looks for the sky; 1 looks straight up"},
-    {ROW(seed), FIRN_INT, {1}, 0, 2147483647.0, "", "Another number gives other waves"},
-};
-// clang-format on
-
-firn_param_table firn_cover_params(void)
-{
-    firn_param_table table = {params, FIRN_COUNT(params)};
-    return table;
-}
-
 // Surfaces one above the other that a column may have, such as a table and the floor.
 enum { LAYERS = 4, RING = 6 };
 static const double DEGREE = 0.017453292519943295;
@@ -49,6 +19,7 @@ typedef struct column {
 
 typedef struct field {
     const firn_cover_def *def;
+    const firn_cover_relief *relief;
     const firn_solid_set *solids;
     const float *frictions;
     int nx, nz;
@@ -106,25 +77,12 @@ static float held_on(const field *f, firn_solid_distance d)
     return (float)fmin(fmax(share, 0.0), 1.0);
 }
 
-// Two waves across each other, turned and bent by the seed; mean 0, between -1 and 1.
-static float wave(const firn_cover_def *def, firn_vec3 p)
-{
-    double x = p.x / (double)def->unevenness_size, z = p.z / (double)def->unevenness_size, sum = 0;
-    for (int octave = 0; octave < 4; octave++) {
-        double turn = 2.399963 * (def->seed + 3 * octave), scale = 6.2831853 * pow(1.7, octave);
-        double u = x * cos(turn) + z * sin(turn), v = z * cos(turn) - x * sin(turn);
-        sum += pow(0.6, octave) * sin(scale * u + 1.3 * sin(0.6 * scale * v + turn));
-    }
-    return (float)(sum / 2.2);
-}
-
 static void add_layer(field *f, column *c, firn_vec3 at)
 {
-    const firn_cover_def *def = f->def;
     firn_solid_distance d = firn_solid_set_distance(f->solids, at);
     float held = d.nearest >= 0 ? held_on(f, d) : 0.0f;
     float sky = held > 0.0f ? sky_at(f, at, d.normal) : 0.0f;
-    float height = def->depth * held * sky * (1.0f + def->unevenness * wave(def, at));
+    float height = held * sky * firn_cover_depth(f->relief, at.x, at.z);
     c->layer[c->count++] = (layer){at.y, height};
 }
 
@@ -302,9 +260,38 @@ static firn_result make_level_set(const field *f, firn_cover *cover, firn_error 
     return result;
 }
 
-firn_result firn_cover_make(const firn_cover_def *def, const firn_solid_set *solids,
+// Columns where the snow first has its whole depth, all around: a field goes on from there.
+static bool on_rim(const field *f, const firn_patch *patch, size_t n)
+{
+    firn_vec3 p = place_of(f, (int)(n / (size_t)f->nz), (int)(n % (size_t)f->nz), 0.0f);
+    float inset = firn_patch_inset(patch, p.x, p.z);
+    return patch->border > 0.0f && fabsf(inset - FIRN_PATCH_FULL) < 0.05f;
+}
+
+static void measure(const field *f, firn_cover *cover)
+{
+    const firn_patch patch = firn_cover_patch(f->def);
+    const double square = (double)f->def->voxel_size * (double)f->def->voxel_size;
+    cover->rim[0] = 1e9f;
+    cover->rim[1] = -1e9f;
+    for (size_t n = 0; n < (size_t)f->nx * (size_t)f->nz; n++) {
+        const column *c = &f->columns[n];
+        for (int l = 0; l < c->count; l++) {
+            cover->volume += square * (double)c->layer[l].height;
+            cover->area += c->layer[l].height > 0.0f ? square : 0.0;
+        }
+        if (c->count > 0 && on_rim(f, &patch, n)) {
+            float top = c->layer[0].ground + c->layer[0].height;
+            cover->rim[0] = fminf(cover->rim[0], top);
+            cover->rim[1] = fmaxf(cover->rim[1], top);
+        }
+    }
+}
+
+firn_result firn_cover_make(const firn_cover_relief *relief, const firn_solid_set *solids,
                             const float *frictions, firn_cover *cover, firn_error *error)
 {
+    const firn_cover_def *def = relief->def;
     memset(cover, 0, sizeof *cover);
     float h = def->voxel_size;
     double nx = floor(2.0 * def->half_size.x / h + 0.5),
@@ -312,7 +299,12 @@ firn_result firn_cover_make(const firn_cover_def *def, const firn_solid_set *sol
     if (nx * nz > 1e8)
         return firn_fail(error, FIRN_ERR_ARGUMENT,
                          "half_size by voxel_size makes %.3g columns; 1e8 at most", nx * nz);
-    field f = {.def = def, .solids = solids, .frictions = frictions, .nx = (int)nx, .nz = (int)nz};
+    field f = {.def = def,
+               .relief = relief,
+               .solids = solids,
+               .frictions = frictions,
+               .nx = (int)nx,
+               .nz = (int)nz};
     // Columns stand in the middle of squares, so that their number times a square is the area.
     f.corner = firn_sub(def->center, def->half_size);
     f.corner.x += 0.5f * h;
@@ -325,11 +317,7 @@ firn_result firn_cover_make(const firn_cover_def *def, const firn_solid_set *sol
     for (size_t n = 0; n < count; n++)
         look_down(&f, (int)(n / (size_t)f.nz), (int)(n % (size_t)f.nz));
     soften(&f);
-    for (size_t n = 0; n < count; n++)
-        for (int l = 0; l < f.columns[n].count; l++) {
-            cover->volume += (double)h * h * f.columns[n].layer[l].height;
-            cover->area += f.columns[n].layer[l].height > 0.0f ? (double)h * h : 0.0;
-        }
+    measure(&f, cover);
     firn_result result = make_level_set(&f, cover, error);
     firn_free(f.columns);
     if (result != FIRN_OK)

@@ -30,6 +30,44 @@ struct firn_mesh_reader {
     char time_note[FIRN_MESSAGE_SIZE];
 };
 
+static bool is_outside(const firn_mesh_reader *r, int frame)
+{
+    double at = firn_clip_frame(&r->clip, frame);
+    bool folds = r->def.clip.outside != FIRN_OUTSIDE_AUTO;
+    return r->clip.ranged && !folds && (at < r->clip.first - 1e-3 || at > r->clip.last + 1e-3);
+}
+
+// What an archive is asked for beyond its ends, where nobody said that it shall hold them.
+static void note_times(firn_mesh_reader *r)
+{
+    int start = r->def.start_frame, last = r->def.last_frame, begin = start, end = last;
+    double from = firn_clip_frame(&r->clip, start), to = firn_clip_frame(&r->clip, last);
+    while (begin <= last && is_outside(r, begin))
+        begin++;
+    while (end > begin && is_outside(r, end))
+        end--;
+    char advice[300];
+    if (begin > last)
+        snprintf(advice, sizeof advice,
+                 "nothing moves; time_offset = %g brings its beginning to the first frame",
+                 r->def.clip.offset + r->clip.first - from);
+    else if (end < last)
+        snprintf(advice, sizeof advice,
+                 "it stands still after frame %d of the shot; last = %d ends the shot there, "
+                 "time_outside = hold says that this is meant",
+                 end, end);
+    else if (begin > start)
+        snprintf(advice, sizeof advice,
+                 "it stands still before frame %d of the shot; time_offset = %g brings its "
+                 "beginning to the first frame, time_outside = hold says that this is meant",
+                 begin, r->def.clip.offset + r->clip.first - from);
+    else
+        return;
+    snprintf(r->time_note, sizeof r->time_note,
+             "'%.300s' is animated from frame %g to %g, but the shot asks for %g to %g: %s",
+             r->file, r->clip.first, r->clip.last, from, to, advice);
+}
+
 static void look_at_times(firn_mesh_reader *r)
 {
     const firn_mesh_file *open = &r->open;
@@ -42,15 +80,7 @@ static void look_at_times(firn_mesh_reader *r)
         r->clip.ranged = true;
         r->clip.first = open->first_time * r->def.fps;
         r->clip.last = open->last_time * r->def.fps;
-        double from = firn_clip_frame(&r->clip, r->def.start_frame);
-        double to = firn_clip_frame(&r->clip, r->def.last_frame);
-        if (fmax(from, to) < r->clip.first - 1e-3 || fmin(from, to) > r->clip.last + 1e-3)
-            snprintf(r->time_note, sizeof r->time_note,
-                     "'%.300s' is animated from frame %g to %g, but the shot asks for %g to %g: "
-                     "nothing moves; time_offset = %g brings its beginning to the first "
-                     "frame",
-                     r->file, r->clip.first, r->clip.last, from, to,
-                     r->def.clip.offset + r->clip.first - from);
+        note_times(r);
     }
 }
 
@@ -252,13 +282,6 @@ static firn_result mesh_of(firn_mesh_reader *r, int frame, int center, const fir
     *free_slot = (slot){true, frame, read};
     *mesh = &free_slot->mesh;
     return FIRN_OK;
-}
-
-static bool is_outside(const firn_mesh_reader *r, int frame)
-{
-    double at = firn_clip_frame(&r->clip, frame);
-    bool folds = r->def.clip.outside != FIRN_OUTSIDE_AUTO;
-    return r->clip.ranged && !folds && (at < r->clip.first - 1e-3 || at > r->clip.last + 1e-3);
 }
 
 // The mesh of a frame beside the one in work; NULL when there is none. Nothing moves before the

@@ -133,6 +133,8 @@ static firn_result show(firn_cook *cook, const firn_grains *grains, firn_error *
     if (count > SOLID_MAX)
         firn_cook_log(cook, FIRN_LEVEL_WARNING, "only the first %d of %zu colliders are shown",
                       SOLID_MAX, count);
+    if (firn_cook_input_count(cook, "field") > 0)
+        FIRN_TRY(firn_source_patch(firn_cook_input(cook, "field", 0)->source, &scene.patch, error));
     firn_render_def def = s->def;
     if (def.sky == FIRN_SKY_IMAGE)
         FIRN_TRY(firn_path_of_frame(s->def.sky_file, cook->frame, def.sky_file, sizeof def.sky_file,
@@ -165,6 +167,8 @@ static const firn_node_input inputs[] = {
     {"volume", FIRN_KIND_VOLUME, false, true, "Snow to show: density, and velocity for blur"},
     {"particles", FIRN_KIND_PARTICLES, false, false, "Grains to show with it, coarse or fine"},
     {"colliders", FIRN_KIND_COLLIDER, true, false, "Solid things to show with it"},
+    {"field", FIRN_KIND_SOURCE, false, false,
+     "A snow_cover with a border, on level ground: its snow goes on around it, to the horizon"},
 };
 
 const firn_node_type firn_node_render = {

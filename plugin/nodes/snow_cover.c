@@ -4,6 +4,8 @@
 
 #include "firn/source.h"
 
+#include <stdio.h>
+
 typedef struct settings {
     firn_cover_def cover;
     firn_source_def def;
@@ -13,6 +15,7 @@ typedef struct state {
     firn_source_data data;
     firn_material_def material;
     firn_cover cover;
+    firn_patch patch;
     bool made;
     firn_stat stats[2];
 } state;
@@ -28,6 +31,14 @@ static void reset(void *memory)
 {
     settings *s = memory;
     s->def = firn_source_def_default();
+}
+
+static bool file_of(const void *memory, const firn_param *param, int frame, char *path, size_t size)
+{
+    const settings *s = memory;
+    (void)param, (void)frame;
+    snprintf(path, size, "%s", s->cover.depth_file);
+    return path[0] != '\0';
 }
 
 static void release(void *memory) { firn_cover_free(&((state *)memory)->cover); }
@@ -51,8 +62,12 @@ static firn_result make(const firn_cook *cook, firn_error *error)
     }
     if (result == FIRN_OK)
         result = firn_solid_set_create(defs, count, &solids, error);
+    firn_cover_relief relief = {0};
     if (result == FIRN_OK)
-        result = firn_cover_make(&s->cover, solids, frictions, &own->cover, error);
+        result = firn_cover_relief_make(&s->cover, &relief, error);
+    if (result == FIRN_OK)
+        result = firn_cover_make(&relief, solids, frictions, &own->cover, error);
+    firn_cover_relief_free(&relief);
     firn_solid_set_destroy(solids);
     firn_free(frictions);
     firn_free(defs);
@@ -61,6 +76,29 @@ static firn_result make(const firn_cook *cook, firn_error *error)
                          "no collider has a place in the box for snow to lie on: move center and "
                          "half_size so that they hold the ground, and look at slope_limit");
     return result;
+}
+
+// Even snow on level ground can go on as a field; a slope cannot.
+static void find_patch(const settings *s, state *own)
+{
+    const float *rim = own->cover.rim;
+    own->patch = firn_cover_patch(&s->cover);
+    // As far above as the outermost particles of cells of this size are seen.
+    own->patch.center.y = 0.5f * (rim[0] + rim[1]) + 0.25f * s->cover.voxel_size;
+    bool level = rim[1] >= rim[0] && rim[1] - rim[0] < 0.2f * s->cover.depth;
+    own->data.patch = level ? &own->patch : NULL;
+}
+
+firn_result firn_source_patch(const firn_source_data *source, const firn_patch **patch,
+                              firn_error *error)
+{
+    *patch = source->patch;
+    return source->patch != NULL
+               ? FIRN_OK
+               : firn_fail(
+                     error, FIRN_ERR_ARGUMENT,
+                     "the field of a render node must be a snow_cover on level ground, with a "
+                     "border of three times its depth, so that its snow can go on around it");
 }
 
 static firn_result cook(firn_cook *cook, firn_error *error)
@@ -77,6 +115,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
         own->data.def.seed = s->cover.seed;
         own->data.def.region = FIRN_REGION_LEVEL_SET;
         own->data.def.level_set = &own->cover.level_set;
+        find_patch(s, own);
         own->made = true;
     }
     own->stats[0] = (firn_stat){"area", own->cover.area};
@@ -100,7 +139,7 @@ const firn_node_type firn_node_snow_cover = {
     .category = "Simulation",
     .help = "Snow that fell before the shot: lies at rest on all colliders that see the sky, to a "
             "depth that thins out at edges, under roofs and on slopes.",
-    .version = 1,
+    .version = 2,
     .rows = rows,
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
@@ -108,6 +147,7 @@ const firn_node_type firn_node_snow_cover = {
     .input_count = FIRN_COUNT(inputs),
     .output = FIRN_KIND_SOURCE,
     .reset = reset,
+    .file = file_of,
     .state_size = sizeof(state),
     .cook = cook,
     .release = release,

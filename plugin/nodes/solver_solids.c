@@ -1,5 +1,6 @@
 #include "solver_solids.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,9 @@ static const char *const contact_parts[] = {"force_x",  "force_y",  "force_z",  
 // Where a body is: whoever has these of a frame can show it (firn/shot.h).
 static const char *const body_parts[] = {"x",  "y",  "z",  "qx", "qy", "qz", "qw",
                                          "vx", "vy", "vz", "wx", "wy", "wz"};
-enum { CONTACT_PARTS = 7, BODY_PARTS = 13, PART_SIZE = 12 };
+enum { CONTACT_PARTS = 7, BODY_PARTS = 13, PART_SIZE = 12, OVERLAPS_TOLD = 8 };
+// Level sets of thin shapes are off by less than this.
+#define CROSSING_SHARE 0.2
 
 static bool is_body(const firn_solver_solid *solid) { return solid->body.index1 != 0; }
 
@@ -101,6 +104,73 @@ static void name_solid(const firn_cook *cook, const firn_collider_data *data,
              piece ? data->body->piece : "");
 }
 
+// Six times the volume that the corner at the origin spans with a fan of triangles.
+static double signed_volume(const firn_solid_mesh *mesh)
+{
+    double sum = 0.0;
+    const int32_t *corner = mesh->corner;
+    for (size_t f = 0; f < mesh->face_count; corner += mesh->face_size[f++])
+        for (int32_t k = 2; k < mesh->face_size[f]; k++) {
+            firn_vec3 a = mesh->position[corner[0]], b = mesh->position[corner[k - 1]],
+                      c = mesh->position[corner[k]];
+            sum += (double)firn_dot(a, firn_cross(b, c));
+        }
+    return sum / 6.0;
+}
+
+// What faces enclose counts twice where they cross, and against each other where they are turned.
+static void compare_volumes(const firn_cook *cook, const firn_collider_data *data,
+                            const firn_solver_solid *solid)
+{
+    const firn_collider_def *shape = &data->body->def.shape;
+    double scale = (double)shape->pose.scale, shell = solid->mass.volume;
+    if (shape->shape != FIRN_SHAPE_LEVEL_SET || shape->offset != 0.0f ||
+        data->body->mesh.face_count == 0)
+        return;
+    double faces = scale * scale * scale * signed_volume(&data->body->mesh);
+    if (fabs(faces - shell) > CROSSING_SHARE * shell)
+        firn_cook_log(cook, FIRN_LEVEL_WARNING,
+                      "the faces of body '%s' enclose %.3g liters, its outer shell %.3g: its mesh "
+                      "is open, crosses itself or has faces that are turned inside out; the shell "
+                      "counts for its weight",
+                      solid->name, 1e3 * faces, 1e3 * shell);
+}
+
+static const char *name_of_overlap(const firn_solver_solids *solids, const firn_body_overlap *o)
+{
+    for (size_t i = 0; i < solids->count; i++) {
+        const firn_solver_solid *s = &solids->items[i];
+        bool same = is_body(s) ? s->body.index1 == o->other.index1
+                               : s->collider.index1 == o->collider.index1;
+        if (same && is_body(s) == (o->other.index1 != 0))
+            return s->name;
+    }
+    return "another";
+}
+
+// Bodies that begin inside something are pushed out, which is hardly ever what was meant.
+static firn_result warn_of_overlaps(const firn_solver_solids *solids, const firn_cook *cook,
+                                    firn_sim *sim, firn_error *error)
+{
+    firn_body_overlap found[OVERLAPS_TOLD];
+    int count = 0;
+    FIRN_TRY(firn_sim_body_overlaps(sim, found, OVERLAPS_TOLD, &count, error));
+    for (int i = 0; i < count && i < OVERLAPS_TOLD; i++) {
+        const char *name = "";
+        for (size_t k = 0; k < solids->count; k++)
+            if (solids->items[k].body.index1 == found[i].body.index1)
+                name = solids->items[k].name;
+        firn_cook_log(cook, FIRN_LEVEL_WARNING,
+                      "body '%s' begins %.3g m inside of '%s' and will be pushed out; move one of "
+                      "them, or join them",
+                      name, found[i].depth, name_of_overlap(solids, &found[i]));
+    }
+    if (count > OVERLAPS_TOLD)
+        firn_cook_log(cook, FIRN_LEVEL_WARNING, "%d more bodies begin inside of something",
+                      count - OVERLAPS_TOLD);
+    return FIRN_OK;
+}
+
 static firn_result add_solid(const firn_cook *cook, firn_sim *sim, const firn_collider_data *data,
                              firn_solver_solid *solid, firn_error *error)
 {
@@ -109,6 +179,7 @@ static firn_result add_solid(const firn_cook *cook, firn_sim *sim, const firn_co
         return firn_sim_add_collider(sim, &data->def, &solid->collider, error);
     FIRN_TRY(firn_sim_add_body(sim, &data->body->def, &solid->body, error));
     FIRN_TRY(firn_sim_body_mass(sim, solid->body, &solid->mass, error));
+    compare_volumes(cook, data, solid);
     const firn_body_mass *m = &solid->mass;
     firn_cook_log(
         cook, FIRN_LEVEL_INFO,
@@ -173,6 +244,8 @@ firn_result firn_solver_solids_add(firn_solver_solids *solids, const firn_cook *
         }
     }
     FIRN_TRY(add_joints(solids, cook, sim, error));
+    if (cook->restore == NULL && firn_solver_has_bodies(cook))
+        FIRN_TRY(warn_of_overlaps(solids, cook, sim, error));
     return claim_stats(solids, room, error);
 }
 

@@ -3,9 +3,12 @@
 #include "output_file.h"
 
 #include "firn/abc_write.h"
+#include "firn/file.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { NAME_SIZE = 256, LIST_LIMIT = 1 << 24 };
 
 typedef struct settings {
     firn_output output;
@@ -14,6 +17,7 @@ typedef struct settings {
 typedef struct state {
     firn_abc_writer *writer;
     firn_abc_node *xforms, *meshes; // of each body
+    char *names;                    // of the bodies, a line for each
     size_t body_count;
     uint32_t written; // frames, of this run or an earlier one
     firn_stat stats[1];
@@ -32,28 +36,95 @@ static void close_archive(state *own)
     firn_abc_writer_destroy(own->writer);
     firn_free(own->xforms);
     firn_free(own->meshes);
+    firn_free(own->names);
     own->writer = NULL;
     own->xforms = own->meshes = NULL;
+    own->names = NULL;
+    own->body_count = 0;
     own->written = 0;
 }
 
 static void release(void *memory) { close_archive(memory); }
 
+// --- Which bodies: a file beside the unfinished archive tells a later run
+// -------------------------
+
+static firn_result list_path(const char *path, char list[FIRN_PATH_SIZE], firn_error *error)
+{
+    int length = snprintf(list, FIRN_PATH_SIZE, "%s.bodies.partial", path);
+    return length > 0 && length < FIRN_PATH_SIZE
+               ? FIRN_OK
+               : firn_fail(error, FIRN_ERR_ARGUMENT, "the name '%.200s' is too long", path);
+}
+
+// A dot would end the names that some DCCs make of it.
+static void name_body(const firn_body_pose *body, char name[NAME_SIZE])
+{
+    snprintf(name, NAME_SIZE, "%s", body->name);
+    for (char *c = name; *c != '\0'; c++)
+        *c = *c == '.' || *c == '\n' ? '_' : *c;
+}
+
+static firn_result list_bodies(state *own, const firn_particle_data *from, firn_error *error)
+{
+    own->names = firn_alloc_zero(from->body_count * (NAME_SIZE + 1) + 1);
+    if (own->names == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the bodies");
+    char *at = own->names;
+    for (size_t i = 0; i < from->body_count; i++) {
+        char name[NAME_SIZE];
+        name_body(&from->bodies[i], name);
+        at += snprintf(at, NAME_SIZE + 1, "%s\n", name);
+    }
+    return FIRN_OK;
+}
+
+static firn_result save_list(const state *own, const char *path, firn_error *error)
+{
+    char list[FIRN_PATH_SIZE];
+    firn_file_writer *file = NULL;
+    FIRN_TRY(list_path(path, list, error));
+    FIRN_TRY(firn_file_create(list, &file, error));
+    firn_file_write(file, own->names, strlen(own->names));
+    return firn_file_commit(file, error);
+}
+
+// The bodies of an archive that an earlier run began; none when there is no such list.
+static firn_result read_list(state *own, const char *path, firn_error *error)
+{
+    char list[FIRN_PATH_SIZE];
+    void *bytes = NULL;
+    size_t size = 0;
+    FIRN_TRY(list_path(path, list, error));
+    if (firn_file_read(list, LIST_LIMIT, &bytes, &size, NULL) != FIRN_OK)
+        return FIRN_OK;
+    own->names = size > 0 ? firn_alloc_zero(size + 1) : NULL;
+    if (own->names != NULL)
+        memcpy(own->names, bytes, size);
+    firn_free(bytes);
+    return own->names != NULL || size == 0
+               ? FIRN_OK
+               : firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot list the bodies");
+}
+
+static void forget_list(const char *path)
+{
+    char list[FIRN_PATH_SIZE];
+    if (list_path(path, list, NULL) == FIRN_OK)
+        remove(list);
+}
+
 // --- The archive: a transform for each body, its mesh below --------------------------------------
 
-static firn_result declare_body(state *own, const firn_body_pose *body, size_t i,
-                                firn_abc_clock clock, firn_error *error)
+static firn_result declare_body(state *own, const char *name, size_t i, firn_abc_clock clock,
+                                firn_error *error)
 {
-    char name[256];
-    snprintf(name, sizeof name, "%s", body->name);
-    for (char *c = name; *c != '\0'; c++)
-        *c = *c == '.' ? '_' : *c; // a dot would end the names that some DCCs make of it
     firn_abc_xform_def xform = firn_abc_xform_def_default();
     xform.clock = clock;
     FIRN_TRY(firn_abc_writer_add_xform(own->writer, FIRN_ABC_ROOT, name, &xform, &own->xforms[i],
                                        error));
     firn_abc_mesh_def mesh = firn_abc_mesh_def_default();
-    char shape[280];
+    char shape[NAME_SIZE + 8];
     snprintf(shape, sizeof shape, "%sShape", name);
     return firn_abc_writer_add_mesh(own->writer, own->xforms[i], shape, &mesh, &own->meshes[i],
                                     error);
@@ -84,16 +155,29 @@ static firn_result put_mesh(const state *own, const firn_solid_mesh *mesh, size_
     return result;
 }
 
-static firn_result declare(const firn_cook *cook, const char *path, const firn_particle_data *from,
-                           firn_error *error)
+static firn_result declare_bodies(state *own, firn_abc_clock clock, firn_error *error)
+{
+    const char *line = own->names;
+    for (size_t i = 0; i < own->body_count; i++, line = strchr(line, '\n') + 1) {
+        char name[NAME_SIZE];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(line, "\n"), line);
+        FIRN_TRY(declare_body(own, name, i, clock, error));
+    }
+    return FIRN_OK;
+}
+
+// Opens the archive of the bodies that are listed.
+static firn_result declare(const firn_cook *cook, const char *path, firn_error *error)
 {
     state *own = cook->state;
     firn_abc_writer_def def = firn_abc_writer_def_default();
     def.resumable = true;
     def.fps = cook->fps;
     def.description = cook->version;
+    own->body_count = 0;
+    for (const char *c = own->names; *c != '\0'; c++)
+        own->body_count += *c == '\n';
     FIRN_TRY(firn_abc_writer_create(path, &def, &own->writer, error));
-    own->body_count = from->body_count;
     own->xforms = firn_alloc_zero((own->body_count + 1) * sizeof *own->xforms);
     own->meshes = firn_alloc_zero((own->body_count + 1) * sizeof *own->meshes);
     if (own->xforms == NULL || own->meshes == NULL)
@@ -101,12 +185,8 @@ static firn_result declare(const firn_cook *cook, const char *path, const firn_p
     firn_abc_clock clock;
     FIRN_TRY(firn_abc_writer_add_clock(own->writer, cook->bake_first / cook->fps,
                                        cook->bake_step / cook->fps, &clock, error));
-    for (size_t i = 0; i < own->body_count; i++)
-        FIRN_TRY(declare_body(own, &from->bodies[i], i, clock, error));
-    FIRN_TRY(firn_abc_writer_begin(own->writer, &own->written, error));
-    for (size_t i = 0; own->written == 0 && i < own->body_count; i++)
-        FIRN_TRY(put_mesh(own, &from->bodies[i].collider->body->mesh, i, error));
-    return FIRN_OK;
+    FIRN_TRY(declare_bodies(own, clock, error));
+    return firn_abc_writer_begin(own->writer, &own->written, error);
 }
 
 // Row by row, for points that are rows.
@@ -125,6 +205,8 @@ static void matrix_of(const firn_body_state *s, double m[16])
 
 static firn_result put_frame(state *own, const firn_particle_data *from, firn_error *error)
 {
+    for (size_t i = 0; own->written == 0 && i < own->body_count; i++)
+        FIRN_TRY(put_mesh(own, &from->bodies[i].collider->body->mesh, i, error));
     for (size_t i = 0; i < own->body_count; i++) {
         double m[16];
         matrix_of(&from->bodies[i].state, m);
@@ -162,8 +244,11 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     cook->output->stat_count = FIRN_COUNT(own->stats);
     char path[FIRN_PATH_SIZE];
     FIRN_TRY(path_of(cook, path, error));
-    if (own->writer == NULL)
-        FIRN_TRY(declare(cook, path, from, error));
+    if (own->writer == NULL) {
+        FIRN_TRY(list_bodies(own, from, error));
+        FIRN_TRY(save_list(own, path, error));
+        FIRN_TRY(declare(cook, path, error));
+    }
     uint32_t index = (uint32_t)((cook->frame - cook->bake_first) / cook->bake_step);
     if (index < own->written)
         return FIRN_OK; // an earlier run wrote the same
@@ -174,14 +259,20 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     return put_frame(own, from, error);
 }
 
-// Which bodies there are is known when the first frame comes.
+// Which bodies there are is known when the first frame comes, or from an earlier run.
 static firn_result begin(firn_cook *cook, int *frames, firn_error *error)
 {
     state *own = cook->state;
     char path[FIRN_PATH_SIZE];
     FIRN_TRY(path_of(cook, path, error));
-    if (own->writer == NULL)
+    if (own->writer == NULL && cook->resume)
+        FIRN_TRY(read_list(own, path, error));
+    if (own->writer == NULL && own->names != NULL) {
+        FIRN_TRY(declare(cook, path, error));
+    } else if (own->writer == NULL) {
+        forget_list(path);
         FIRN_TRY(firn_abc_writer_forget(path, error));
+    }
     *frames = (int)own->written;
     return FIRN_OK;
 }
@@ -196,7 +287,10 @@ static firn_result finish(firn_cook *cook, firn_error *error)
     firn_result result = firn_abc_writer_finish(own->writer, error);
     own->writer = NULL;
     close_archive(own);
-    return result == FIRN_OK ? firn_cook_wrote(cook, path, error) : result;
+    if (result != FIRN_OK)
+        return result;
+    forget_list(path);
+    return firn_cook_wrote(cook, path, error);
 }
 
 static const firn_node_input inputs[] = {

@@ -136,9 +136,14 @@ static firn_result add_stages(firn_graph *graph, firn_estimate *e, firn_error *e
         const char *node = firn_graph_node(graph, i);
         if (cooked[i])
             e->memory_bytes += firn_stage_bytes(graph, node, e->solvers, e->solver_count);
-        if (writes(graph, node))
-            e->disk_bytes +=
-                e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);
+        if (!writes(graph, node))
+            continue;
+        double bytes = e->written * firn_writer_bytes(graph, node, e->solvers, e->solver_count);
+        e->disk_bytes += bytes;
+        // A stage has the particles of one writer once more, as arrays of the same columns.
+        if (e->usd_bytes == 0.0 &&
+            strcmp(firn_graph_node_type(graph, node)->name, "write_particles") == 0)
+            e->usd_bytes = bytes;
     }
     firn_free(cooked);
     return FIRN_OK;

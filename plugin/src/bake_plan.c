@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // --- Nodes ---------------------------------------------------------------------------------------
@@ -262,6 +263,33 @@ static firn_result begin_manifest(firn_bake *bake, firn_error *error)
     return firn_bake_turn(bake, error);
 }
 
+// Whether a file is a graph that would be cooked into this very cache.
+static bool is_graph_of(const firn_bake *bake, const char *path)
+{
+    struct stat status, here, there;
+    firn_graph *beside = NULL;
+    char folder[FIRN_PATH_SIZE];
+    bool fine = lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+                firn_graph_load(path, &beside, NULL) == FIRN_OK &&
+                firn_graph_hash(beside, NULL) == bake->hash &&
+                firn_graph_cache_folder(beside, folder, sizeof folder, NULL) == FIRN_OK &&
+                stat(folder, &there) == 0 && stat(bake->folder, &here) == 0 &&
+                here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+    firn_graph_destroy(beside);
+    return fine;
+}
+
+// The graph beside a manifest of this one: another is written over.
+static firn_result mend_graph(const firn_bake *bake, firn_error *error)
+{
+    char path[FIRN_PATH_SIZE];
+    snprintf(path, sizeof path, "%.3500s/resolved.firn", bake->folder);
+    if (is_graph_of(bake, path))
+        return FIRN_OK;
+    firn_bake_warn(bake, "resolved.firn was not there, or not of this cache; it is written again");
+    return firn_graph_save_resolved(bake->graph, path, error);
+}
+
 firn_result firn_bake_open(firn_bake *bake, firn_error *error)
 {
     firn_error cause;
@@ -281,6 +309,8 @@ firn_result firn_bake_open(firn_bake *bake, firn_error *error)
     bake->turned = bake->continues = manifest->hash == bake->hash;
     if (bake->turned && manifest->simulation == 0)
         manifest->simulation = bake->simulation;
+    if (bake->turned && (bake->resume || bake->overwrite))
+        FIRN_TRY(mend_graph(bake, error));
     // A run that ended before its first frame has nothing to mix with: an input was mended since.
     if (manifest->frame_count == 0 && manifest->file_count == 0)
         return firn_bake_turn(bake, error);

@@ -51,6 +51,24 @@ static const char *writer_of(const char *name)
     return words;
 }
 
+// Whether a name is one that Firn gives to what has not got its own yet:
+// "x.bgeo.tmp.HOST.PID.1234abcd". Files of other people may have ".tmp." in their names, too.
+static bool is_unfinished(const char *name)
+{
+    const char *words = writer_of(name);
+    if (words == NULL)
+        return false;
+    if (strcmp(words, "chk") == 0 || strncmp(name, ".clock.tmp.", 11) == 0)
+        return true;
+    const char *mark = strrchr(words, '.');
+    if (mark == NULL || strlen(mark + 1) != 8 || strspn(mark + 1, "0123456789abcdef") != 8)
+        return false;
+    const char *process = mark;
+    while (process > words && process[-1] >= '0' && process[-1] <= '9')
+        process--;
+    return process < mark && process - words >= 2 && process[-1] == '.';
+}
+
 // Whether a process that names itself, "x.bgeo.tmp.HOST.PID.1234abcd", may still write there.
 static bool is_in_use(int folder, const char *name)
 {
@@ -78,9 +96,8 @@ static void remove_files(const char *path, const char *ending)
         return;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const char *name = entry->d_name;
-        bool chosen = ending != NULL
-                          ? firn_ends_with(name, ending)
-                          : strstr(name, ".tmp.") != NULL && !is_in_use(dirfd(folder), name);
+        bool chosen = ending != NULL ? firn_ends_with(name, ending)
+                                     : is_unfinished(name) && !is_in_use(dirfd(folder), name);
         if (chosen)
             unlinkat(dirfd(folder), name, 0);
     }

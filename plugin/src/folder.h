@@ -9,8 +9,8 @@
 /// that leads out of the cache.
 firn_result firn_folder_make_inside(const char *path, firn_error *error);
 
-/// Removes what interrupted writers left: files with ".tmp." in their names, unless they name a
-/// process that may still write them.
+/// Removes what interrupted writers left, by the names that Firn gives to unfinished files, unless
+/// they are of a process that may still write them.
 void firn_folder_sweep(const char *path);
 
 /// Tells the names in a folder, but for hidden ones.

@@ -190,8 +190,11 @@ firn_result firn_lock_take(firn_lock *lock, const firn_lock_def *def, firn_error
             nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
             continue;
         }
-        // Whoever had it finds another file in its place and stops.
-        bool foreign = held || (who.host[0] != '\0' && !is_this_host(&who));
+        // Whoever had it finds another file in its place and stops. One with other names is not
+        // written to, either: they may be outside.
+        struct stat status;
+        bool linked = fstat(descriptor, &status) == 0 && status.st_nlink > 1;
+        bool foreign = held || linked || (who.host[0] != '\0' && !is_this_host(&who));
         if (foreign)
             unlink(lock->path);
         if (!foreign && still_there(descriptor, lock->path)) {

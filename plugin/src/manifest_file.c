@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MANIFEST_VERSION = 1, TIMING_VERSION = 1, PIECE = 1 << 20 };
@@ -146,9 +147,14 @@ firn_result firn_cache_stamp(const char *path, uint64_t *size, uint64_t *checksu
                              firn_error *error)
 {
     *size = *checksum = 0;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // of a pipe nobody waits
     if (descriptor < 0)
         return firn_fail_errno(error, errno, "open", path);
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(descriptor);
+        return firn_fail(error, FIRN_ERR_FORMAT, "'%.700s' is no file", path);
+    }
     unsigned char *piece = firn_alloc(PIECE);
     firn_result result = piece != NULL ? FIRN_OK : firn_manifest_no_memory(error);
     while (result == FIRN_OK) {

@@ -420,17 +420,20 @@ class Examples(support.NetworkTest):
 
     def test_the_tutorial_by_hand_is_the_example(self):
         self.session.variables["FEND"] = "60"
-        box = hou.foreign(self.parent, "box", lambda frame: cube(0.1, (0.6, 0.1, 0)))
-        layer = self.add("snow_source", "layer", stiffness_noise=0.4, density_noise=0.1,
-                         noise_scale=0.12)
-        layer.setInput(0, box)
+        ground = self.add("snow_collider", "ground", friction=0.8)
+        layer = self.add("snow_cover", "layer", depth=0.2, center=(0.6, 0.5, 0),
+                         half_size=(1.7, 0.6, 1.2), voxel_size=0.04, border=0.5, unevenness=0.05,
+                         drifts=0.25, drift_size=1.1, ripples=0.01, ripple_size=0.1,
+                         wind_direction=60, stiffness_noise=0.4, density_noise=0.1,
+                         noise_scale=0.12, final_values="voxel_size=0.01")
+        layer.setInput(0, ground)
         blade = self.add("snow_collider", "blade", rotation=(0, -25, 0), friction=0.1)
         blade.setInput(0, hou.foreign(self.parent, "file", lambda frame: cube(0.05)))
         blade.parm("translationx").setExpression("-0.95 + 2.55*($F-1)/59")
         blade.parm("translationy").set(0.005)
         merge = self.parent.createNode("merge", "merge1")
         merge.setInput(0, blade)
-        merge.setInput(1, self.add("snow_collider", "ground", friction=0.8))
+        merge.setInput(1, ground)
         solver = self.add("snow_solver", "solver", cell_size=0.04, sleep_speed=0.01,
                           final_values="cell_size=0.01")
         snow = self.add("snow_material", "snow", jp_min=0.6)
@@ -442,7 +445,7 @@ class Examples(support.NetworkTest):
         cache = self.add("snow_cache", "snowplow", network="../volume")
         ours = firn.Graph.loads(self.scene(cache))
         theirs = firn.Graph.load(str(SCENES / "snowplow.firn"))
-        shape = {"region", "shape", "file", "center", "half_size", "mesh_voxel_size"}
+        shape = {"shape", "file", "mesh_voxel_size"}
         for quality in ("preview", "final"):
             ours.shot["quality"] = theirs.shot["quality"] = quality
             self.same(ours, theirs, {1, 30, 60}, shape)

@@ -72,6 +72,10 @@ class Blender(unittest.TestCase):
         said = self.run_blender("-b", "--factory-startup", "-P", str(SCRIPTS / "headless.py"))
         self.assertNotIn("Traceback", said)
 
+    def test_1_bodies(self):
+        said = self.run_blender("-b", "--factory-startup", "-P", str(SCRIPTS / "bodies.py"))
+        self.assertNotIn("Traceback", said)
+
     def test_2_saved_and_opened_again(self):
         said = self.run_blender("-b", "--factory-startup", "-P", str(SCRIPTS / "again.py"))
         self.assertNotIn("Traceback", said)

@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,79 @@ class Bodies(unittest.TestCase):
         for name, value in self.stats(4).items():
             if name.startswith("ball."):
                 self.assertEqual(value, whole[name], name)
+
+    def cook_until(self, line, how):
+        """Begins to cook and stops it behind a line of its output."""
+        run = subprocess.Popen([FIRN, "cook", "t.firn"], cwd=self.path, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for said in run.stdout:
+            if said.startswith(line):
+                run.send_signal(how)
+                break
+        run.stdout.read()
+        run.stdout.close()
+        self.assertNotEqual(run.wait(), 0)
+
+    def test_an_archive_goes_on_after_a_stop_and_after_a_kill(self):
+        graph = shot({"ball": BALL, "crate": body(shape="box", half_size=[0.1, 0.05, 0.1],
+                                                  translation=[0.1, 0.4, 0])}, (1, 12))
+        graph["nodes"]["solver"]["params"].update(checkpoint_frames=2, cell_size=0.05)
+        self.write(graph)
+        archive = self.path / "cache/t/v1/out_v1.abc"
+        self.firn("cook", "t.firn")
+        whole = archive.read_bytes()
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            subprocess.run(["rm", "-r", str(self.path / "cache")], check=True)
+            self.cook_until("frame 5 ", how)
+            self.assertFalse(archive.exists())
+            said = self.firn("cook", "t.firn", "--resume")
+            self.assertEqual(archive.read_bytes(), whole)
+            self.assertNotIn("frame 2 ", said)  # the simulation did not begin anew
+            self.assertEqual(list(archive.parent.glob("*.partial")), [])
+
+    def test_poses_are_arrays_in_python(self):
+        self.write(shot({"ball": BALL}))
+        self.firn("cook", "t.firn")
+        motion = firn.Cache(str(self.path / "cache/t/v1")).bodies()["ball"]
+        self.assertEqual(motion.frames, [1, 2, 3, 4])
+        self.assertEqual(motion.translation.shape, (4, 3))
+        self.assertEqual(motion.rotation.tolist()[0], [0, 0, 0, 1])
+        self.assertAlmostEqual(motion.velocity[3, 1], self.stats(4)["ball.vy"])
+        self.assertAlmostEqual(motion.translation[3, 0], 0.5 * 3 / 24, places=4)
+
+    def test_what_begins_inside_another_is_told(self):
+        crate = body(shape="box", half_size=[0.2, 0.2, 0.2], translation=[0, 1, 0])
+        self.write(shot({"ball": BALL, "crate": crate}, (1, 2)))
+        self.assertRegex(self.firn("cook", "t.firn"), "'ball' begins .* inside of 'crate'")
+        crate["params"]["translation"] = [0, 0.1, 0]
+        self.write(shot({"crate": crate}, (1, 2)))
+        self.assertRegex(self.firn("cook", "t.firn", "--overwrite"),
+                         "'crate' begins 0.1 m inside of 'ground'")
+        crate["params"]["translation"] = [0, 0.2, 0]  # it stands on it
+        self.write(shot({"crate": crate}, (1, 2)))
+        self.assertNotIn("inside of", self.firn("cook", "t.firn", "--overwrite"))
+
+    def test_meshes_that_are_no_shell_are_told(self):
+        cubes = {"good": [(0.1, 1)], "open": [(0.1, 1)], "crossing": [(0.1, 1), (0.15, 1)],
+                 "turned": [(0.1, -1)]}
+        for name, parts in cubes.items():
+            lines, start = [], 1
+            for edge, way in parts:
+                lines += [f"v {x * edge} {y * edge} {z * edge}"
+                          for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+                for face in ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4),
+                             (1, 5, 7, 3))[name == "open":]:
+                    lines.append("f " + " ".join(str(start + i) for i in face[::way]))
+                start += 8
+            (self.path / f"{name}.obj").write_text("\n".join(lines) + "\n")
+            self.write(shot({"m": body(shape="mesh", file=f"{name}.obj", mesh_voxel_size=0.02,
+                                       translation=[0, 1, 0])}, (1, 2)))
+            said = self.firn("cook", "t.firn", "--overwrite")
+            if name == "good":
+                self.assertNotIn("shell", said)
+                self.assertIn("weighs 5.6", said)
+            else:
+                self.assertRegex(said, "the faces of body 'm' enclose .* the shell counts")
 
     def test_what_keys_threw_flies_on(self):
         thrown = body(shape="box", half_size=[0.1, 0.1, 0.1], release_frame=3,

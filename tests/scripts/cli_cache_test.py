@@ -205,13 +205,18 @@ class Keeping(Cache):
         host, folder = os.uname().nodename, self.place / "checkpoints"
         folder.mkdir(exist_ok=True)
         left = [folder / f"solver.tmp.chk.tmp.{host}.{dead.pid}.0badcafe",
-                self.place / f"tiny_v1.0001.bgeo.tmp.{host}.{dead.pid}.0badcafe"]
-        kept = folder / f"solver.tmp.chk.tmp.{host}.{os.getpid()}.0badcafe"
-        for path in (*left, kept):
+                self.place / f"tiny_v1.0001.bgeo.tmp.{host}.{dead.pid}.0badcafe",
+                folder / "solver.tmp.chk"]
+        kept = [folder / f"solver.tmp.chk.tmp.{host}.{os.getpid()}.0badcafe",
+                *(self.place / name for name in (  # of people
+                    "notes.tmp.txt", "shot.tmp.v2.abc", f"a.tmp.{host}.{dead.pid}",
+                    "a.tmp.deadbeef", f"a.tmp.{dead.pid}.deadbeef",
+                    f"b.tmp.{host}.x{dead.pid}.deadbeef"))]
+        for path in (*left, *kept):
             path.write_bytes(b"half")
         self.firn("resume", self.scene, "--quiet", "--set", "last=6")
         self.assertFalse([path for path in left if path.exists()])
-        self.assertTrue(kept.exists())
+        self.assertFalse([path for path in kept if not path.exists()])
 
     def test_a_shorter_shot_leaves_the_frames_beyond(self):
         self.firn("cook", self.scene, *OTHER, "--set", "last=3", "--overwrite", "--quiet")

@@ -7,9 +7,11 @@ Usage: cli_story_test.py PROGRAM [unittest arguments]"""
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -112,6 +114,56 @@ class Story(Firn):
             self.firn(words[0], self.scene, *words[1:], code=code)
         self.assertEqual({n: b for n, b in files_of(self.place).items() if n in kept},
                          {n: expected[n] for n in kept})
+
+    def test_nothing_outside_is_written_through_a_file_of_the_cache(self):
+        """Links of both kinds, and pipes, in the place of each file that a cook opens."""
+        self.firn("cook", self.scene, "--quiet")
+        expected = files_of(self.place)
+        shutil.rmtree(self.place)
+        self.kill_after("frame 2 ", "cook", self.scene)
+        killed, precious = self.folder / "killed", self.folder / "precious"
+        text = f"{socket.gethostname()} 4194305 2026-01-01T00:00:00Z\n"  # a dead process
+        self.place.rename(killed)
+        # The scene of a cache leads to no other place, either.
+        shutil.copytree(killed, self.place)
+        scene = self.place / "resolved.firn"
+        scene.write_text(re.sub(r'"base": ".*"', f'"base": "{self.folder}/elsewhere"',
+                                scene.read_text()))
+        self.firn("resume", self.place, code=5)
+        self.assertIn("a folder, not a scene; that of a cache is the file resolved.firn", self.err)
+        self.firn("resume", self.scene, "--quiet")
+        self.assertIn("resolved.firn was not there, or not of this cache", self.err)
+        self.assertEqual(files_of(self.place), expected)
+        # Nor does a name in the manifest.
+        for old in ("tiny_v1.0002.bgeo", "archive_v1.abc"):
+            precious.write_text("precious")
+            shutil.rmtree(self.place)
+            self.firn("cook", self.scene, "--quiet")
+            manifest = self.place / "manifest.json"
+            manifest.write_text(manifest.read_text().replace(f'"{old}"', '"../../../precious"'))
+            self.firn("info", self.place, code=10)
+            self.firn("resume", self.scene, code=10)
+            self.firn("cook", self.scene, "--overwrite", "--quiet")
+            self.assertEqual(precious.read_text(), "precious")
+            self.assertEqual(files_of(self.place), expected)
+        partial = ["archive_v1.abc.partial", "archive_v1.abc.journal.partial"]
+        for name in [*partial, ".lock", "manifest.json", "timing.json", "resolved.firn",
+                     "tiny_v1.0001.bgeo"]:
+            for make in (os.link, os.symlink, lambda _, path: os.mkfifo(path)):
+                with self.subTest(name=name, make=make):
+                    shutil.rmtree(self.place, ignore_errors=True)
+                    shutil.copytree(killed, self.place)
+                    (self.place / name).unlink(missing_ok=True)
+                    precious.write_text(text)
+                    make(precious, self.place / name)
+                    done = subprocess.run(self.command("resume", self.scene, "--quiet"), timeout=60,
+                                          cwd=self.folder, text=True, capture_output=True)
+                    self.assertEqual(precious.read_text(), text)
+                    if done.returncode == 0:
+                        self.assertEqual(files_of(self.place), expected)
+                    else:
+                        self.assertIn(name, done.stderr)
+                        self.assertIn(done.returncode, (1, 10))
 
 
 if __name__ == "__main__":

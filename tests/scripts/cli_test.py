@@ -399,6 +399,27 @@ class Collider(Firn):
         self.firn("collider", self.scene, "ground", "-o", "g.vdb", *words, code=2)
         self.assertIn("-o 'ground.$F4.vdb'", self.err)
 
+    def test_check_tells_what_a_shot_asks_beyond_an_animation(self):
+        blob = ROOT / "tests/fixtures/alembic/mesh_deform.abc"  # frames 1 to 12 at 24 per second
+        for frames, more, said in (
+                ((1, 12), [], None),
+                ((1, 20), [],
+                 "asks for 1 to 20: it stands still after frame 12 of the shot; last = 12 "),
+                ((1, 20), ["ground.time_outside=hold"], None),
+                ((1, 20), ["ground.time_offset=4"], "after frame 8 of the shot; last = 8 "),
+                ((-3, 12), [], "it stands still before frame 1 of the shot; time_offset = 4 "),
+                ((20, 30), [], "nothing moves; time_offset = -19 ")):
+            scene = {**SCENE, "fps": 24, "frames": frames}
+            words = ["ground.shape=mesh", "ground.deforming=true", f"ground.file={blob}",
+                     "ground.mesh_voxel_size=0.1", "ground.velocity_from=motion", *more]
+            self.firn("check", self.write_scene("beyond.firn", scene),
+                      *(word for pair in words for word in ("--set", pair)))
+            with self.subTest(frames=frames, more=more):
+                if said is None:
+                    self.assertEqual(self.err, "")
+                else:
+                    self.assertIn(said, self.err)
+
     def test_numbered_files_deform_without_being_told_to(self):
         words = ["--set", "ground.shape=mesh", "--set", "ground.file=wall.obj",
                  "--set", "ground.mesh_voxel_size=0.05"]
@@ -439,6 +460,17 @@ class Estimate(Firn):
                                     "solver.cell_size=0.025"))
         self.assertAlmostEqual(fine["particles"] / coarse["particles"], 8.0, delta=0.1)
         self.assertFalse((self.folder / "cache").exists())
+
+    def test_bytes_on_disk_are_those_of_the_files(self):
+        words = ["--set", "solver.cell_size=0.0125", "--set", "raster.voxel_size=0.0125",
+                 "--frames", "1-2"]
+        guess = json.loads(self.firn("estimate", self.scene, "--json", *words))
+        self.firn("cook", self.scene, "--quiet", *words)
+        place = self.folder / "cache/tiny/v1"
+        self.firn("usd", place)
+        size = lambda *ends: sum(p.stat().st_size for p in place.iterdir() if p.suffix in ends)
+        self.assertAlmostEqual(size(".bgeo", ".abc", ".vdb") / guess["disk_bytes"], 1.0, delta=0.2)
+        self.assertAlmostEqual(size(".usdc", ".usda") / guess["usd_bytes"], 1.0, delta=0.2)
 
     def test_a_mesh_is_measured_quickly(self):
         corners = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]

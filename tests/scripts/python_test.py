@@ -164,6 +164,16 @@ class Errors(Case):
         error = self.failure(self.scene().link, "ground", "solver", "sources")
         self.assertEqual(error.node, "solver")
 
+    def test_a_path_is_no_graph_and_a_closed_graph_says_so(self):
+        with self.assertRaisesRegex(TypeError, "Graph.load"):
+            firn.Graph("shot.firn")
+        graph = self.scene()
+        graph.close()
+        for use in (graph.problems, graph.estimate, lambda: graph.cook("solver", 1),
+                    lambda: graph.shot["last"], graph.dumps):
+            self.assertEqual(self.failure(use).message, "the graph is closed")
+        graph.close()
+
     def test_a_file_that_is_no_scene(self):
         path = self.folder / "bad.firn"
         path.write_text('{"firn": 1, "nodes": {"a": {"type": "snow_sauce"}}}')

@@ -319,6 +319,104 @@ static void fixed_bodies_fall_as_one(void **state)
     scene_close(&s);
 }
 
+// One wagon moves, four stand: couplings share its momentum, and keep their distances.
+static void a_chain_of_wagons_shares_its_momentum(void **state)
+{
+    (void)state;
+    firn_sim_def plain = plain_def();
+    scene s = scene_open(&plain);
+    firn_collider_def rail = firn_collider_def_plane(firn_vec(0, 1, 0), 0.0f);
+    rail.friction = 0.0f;
+    scene_collider(&s, &rail);
+    firn_body_id id[5];
+    for (int i = 0; i < 5; i++) {
+        firn_body_def def =
+            box_def(firn_vec(-0.5f * (float)i, 0.1f, 0), firn_vec(0.2f, 0.1f, 0.1f));
+        def.shape.friction = 0.0f;
+        def.velocity = firn_vec(i == 0 ? 5.0f : 0.0f, 0, 0);
+        id[i] = add_body(&s, &def);
+        firn_joint_def coupling = firn_joint_def_default();
+        coupling.kind = i % 2 == 0 ? FIRN_JOINT_BALL : FIRN_JOINT_HINGE;
+        coupling.axis = firn_vec(0, 1, 0);
+        coupling.anchor = firn_vec(-0.5f * (float)i + 0.25f, 0.1f, 0);
+        coupling.second = id[i];
+        if (i > 0) {
+            coupling.first = id[i - 1];
+            scene_check(&s, firn_sim_add_joint(s.sim, &coupling, NULL, &s.error));
+        }
+    }
+    scene_step(&s, 1.0);
+    double sum = 0.0;
+    for (int i = 0; i < 5; i++) {
+        sum += state_of(&s, id[i]).velocity[0];
+        assert_near(state_of(&s, id[i]).velocity[0], 1.0, 0.02);
+        double apart =
+            i > 0 ? state_of(&s, id[i - 1]).center[0] - state_of(&s, id[i]).center[0] : 0.5;
+        assert_near(apart, 0.5, 2e-3);
+    }
+    assert_near(sum, 5.0, 1e-6);
+    scene_close(&s);
+}
+
+static void a_ball_joint_swings_as_far_as_its_cone(void **state)
+{
+    (void)state;
+    firn_sim_def plain = plain_def();
+    scene s = scene_open(&plain);
+    firn_body_def def = box_def(firn_vec(0.5f, 0, 0), firn_vec(0.5f, 0.02f, 0.02f));
+    firn_body_id rod = add_body(&s, &def);
+    firn_joint_def ball = firn_joint_def_default();
+    ball.kind = FIRN_JOINT_BALL;
+    ball.second = rod;
+    ball.axis = firn_vec(1, 0, 0);
+    ball.limited = true;
+    ball.upper = 0.3f;
+    scene_check(&s, firn_sim_add_joint(s.sim, &ball, NULL, &s.error));
+    scene_step(&s, 2.0);
+    firn_body_state b = state_of(&s, rod);
+    assert_near(length3(b.center), 0.5, 2e-3);
+    assert_near(atan2(b.center[1], hypot(b.center[0], b.center[2])), -0.3, 0.01);
+    scene_close(&s);
+}
+
+// A box in a box, a box in the ground, one that stands on it, and two that a joint holds together.
+static void what_begins_inside_another_is_found(void **state)
+{
+    (void)state;
+    firn_sim_def plain = plain_def();
+    scene s = scene_open(&plain);
+    firn_collider_def ground = firn_collider_def_plane(firn_vec(0, 1, 0), 0.0f);
+    scene_collider(&s, &ground);
+    firn_vec3 half = firn_vec(0.1f, 0.1f, 0.1f);
+    firn_body_def def = box_def(firn_vec(0, 1.0f, 0), firn_vec(0.4f, 0.4f, 0.4f));
+    firn_body_id large = add_body(&s, &def);
+    def = box_def(firn_vec(0, 1.0f, 0), half);
+    firn_body_id inner = add_body(&s, &def);
+    def = box_def(firn_vec(3.0f, 0.06f, 0), half);
+    firn_body_id sunk = add_body(&s, &def);
+    def = box_def(firn_vec(6.0f, 0.1f, 0), half);
+    add_body(&s, &def);
+    firn_joint_def joint = firn_joint_def_default();
+    def = box_def(firn_vec(9.0f, 1.0f, 0), half);
+    joint.first = add_body(&s, &def);
+    def = box_def(firn_vec(9.1f, 1.0f, 0), half);
+    joint.second = add_body(&s, &def);
+    scene_check(&s, firn_sim_add_joint(s.sim, &joint, NULL, &s.error));
+    firn_body_overlap found[4];
+    int count = 0;
+    scene_check(&s, firn_sim_body_overlaps(s.sim, found, 4, &count, &s.error));
+    assert_int_equal(count, 2);
+    assert_int_equal(found[0].body.index1, large.index1);
+    assert_int_equal(found[0].other.index1, inner.index1);
+    assert_near(found[0].depth, 0.3, 0.021); // its edges are round by 1 cm
+    assert_int_equal(found[1].body.index1, sunk.index1);
+    assert_int_equal(found[1].other.index1, 0);
+    assert_near(found[1].depth, 0.04, 1e-3);
+    scene_check(&s, firn_sim_body_overlaps(s.sim, NULL, 0, &count, &s.error));
+    assert_int_equal(count, 2);
+    scene_close(&s);
+}
+
 static void what_was_animated_is_let_go_with_its_velocity(void **state)
 {
     (void)state;
@@ -401,6 +499,9 @@ int main(void)
         cmocka_unit_test(a_pendulum_swings_in_its_period),
         cmocka_unit_test(a_motor_turns_with_its_torque),
         cmocka_unit_test(fixed_bodies_fall_as_one),
+        cmocka_unit_test(a_chain_of_wagons_shares_its_momentum),
+        cmocka_unit_test(a_ball_joint_swings_as_far_as_its_cone),
+        cmocka_unit_test(what_begins_inside_another_is_found),
         cmocka_unit_test(what_was_animated_is_let_go_with_its_velocity),
         cmocka_unit_test(held_axes_hold),
         cmocka_unit_test(bodies_at_rest_sleep_and_wake_with_what_hits_them),

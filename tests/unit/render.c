@@ -256,6 +256,43 @@ static void shapes_and_their_level_sets_are_met_at_the_same_place(void **state)
         firn_solids_free(&solids[i]);
 }
 
+// Rays from above meet the field around a patch, and the ground below it within.
+static void a_field_is_open_where_its_patch_is(void **state)
+{
+    (void)state;
+    const firn_patch patch = {{0.3f, 0.25f, -0.2f}, {1.5f, 1.0f, 1.2f}, 0.4f, 5};
+    const firn_vec3 origin = {-0.7f, 0.1f, 0.2f}, up = {0.0f, 1.0f, 0.0f}, white = {1, 1, 1};
+    const float voxel = 0.02f;
+    firn_collider_def ground = firn_collider_def_plane(up, 0.0f),
+                      plane = firn_collider_def_plane(up, patch.center.y);
+    firn_solids solids;
+    assert_int_equal(firn_solids_open(&solids, 2, NULL), FIRN_OK);
+    assert_int_equal(firn_solids_add(&solids, &ground, white, origin, voxel, NULL), FIRN_OK);
+    assert_int_equal(firn_solids_add(&solids, &plane, white, origin, voxel, NULL), FIRN_OK);
+    solids.list[1].patch = &patch;
+    int within = 0, without = 0, frayed[2] = {0};
+    for (int i = 0; i < 200; i++)
+        for (int k = 0; k < 200; k++) {
+            firn_vec3 world = {-2.0f + 0.02f * (float)i, 1.0f, -2.0f + 0.02f * (float)k};
+            firn_vec3 from = firn_scale(1.0f / voxel, firn_sub(world, origin));
+            firn_hit hit = {.distance = INFINITY};
+            assert_true(firn_solids_meet(&solids, from, firn_vec(0.0f, -1.0f, 0.0f), &hit));
+            float height = 1.0f - voxel * hit.distance;
+            bool open = fabsf(height) < 1e-4f;
+            assert_true(open || fabsf(height - patch.center.y) < 1e-4f);
+            float over = firn_patch_inset(&patch, world.x, world.z) - FIRN_PATCH_FULL;
+            if (fabsf(over) < 0.16f) {
+                frayed[open]++;
+                continue;
+            }
+            assert_true(open == (over > 0.0f));
+            within += open;
+            without += !open;
+        }
+    assert_true(within > 4000 && without > 10000 && frayed[0] > 300 && frayed[1] > 300);
+    firn_solids_free(&solids);
+}
+
 static void pictures_come_back_from_their_files(void **state)
 {
     (void)state;
@@ -450,6 +487,7 @@ int main(void)
         cmocka_unit_test(white_snow_vanishes_in_a_white_sky),
         cmocka_unit_test(a_bright_spot_of_the_sky_is_found),
         cmocka_unit_test(shapes_and_their_level_sets_are_met_at_the_same_place),
+        cmocka_unit_test(a_field_is_open_where_its_patch_is),
         cmocka_unit_test(pictures_come_back_from_their_files),
         cmocka_unit_test(bad_input_is_refused_with_a_sentence),
         cmocka_unit_test(what_cannot_be_written_is_said),

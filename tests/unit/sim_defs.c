@@ -18,6 +18,18 @@ static void every_field_has_a_row(void **state)
     assert_rows_are_sound(firn_sim_params());
 }
 
+// Their values: what stands between fields is nobody's.
+static void assert_same_settings(const firn_sim_def *a, const firn_sim_def *b)
+{
+    firn_param_table rows = firn_sim_params();
+    for (size_t i = 0; i < rows.count; i++) {
+        char one[FIRN_TEXT_SIZE], other[FIRN_TEXT_SIZE];
+        firn_param_print(&rows.params[i], a, one, sizeof one);
+        firn_param_print(&rows.params[i], b, other, sizeof other);
+        assert_string_equal(one, other);
+    }
+}
+
 static void every_preset_is_valid(void **state)
 {
     (void)state;
@@ -25,7 +37,7 @@ static void every_preset_is_valid(void **state)
     assert_int_equal(firn_sim_def_check(&def, NULL), FIRN_OK);
     firn_sim_def preset;
     assert_int_equal(firn_sim_def_preset("default", &preset, NULL), FIRN_OK);
-    assert_memory_equal(&preset, &def, sizeof def);
+    assert_same_settings(&preset, &def);
     assert_int_equal(firn_sim_def_preset("paper", &preset, NULL), FIRN_OK);
     assert_int_equal(firn_sim_def_check(&preset, NULL), FIRN_OK);
 }

@@ -133,6 +133,37 @@ static void it_rests_from_the_start(void **state)
     firn_graph_destroy(graph);
 }
 
+static const firn_source_data *cover_of(firn_graph *graph)
+{
+    firn_error error;
+    const firn_data *data = NULL;
+    if (firn_graph_cook(graph, "cover", 1, &data, &error) != FIRN_OK)
+        fail_msg("%s", error.message);
+    return data->source;
+}
+
+// Pictures go on with the snow at the height that it has all around.
+static void a_border_on_level_ground_opens_a_field(void **state)
+{
+    (void)state;
+    const firn_patch *patch = NULL;
+    firn_error error;
+    firn_graph *graph = load("", "\"ground\"", "\"depth\":0.15,\"border\":0.45,\"drifts\":0.5");
+    assert_int_equal(firn_source_patch(cover_of(graph), &patch, &error), FIRN_OK);
+    assert_true(fabsf(patch->center.y - 0.155f) < 0.004f && patch->border == 0.45f);
+    firn_graph_destroy(graph);
+    graph = load("", "\"ground\"", "\"depth\":0.2");
+    assert_int_equal(firn_source_patch(cover_of(graph), &patch, &error), FIRN_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "border"));
+    firn_graph_destroy(graph);
+    graph = load("\"hill\":{\"type\":\"collider\",\"params\":{\"shape\":\"plane\",\"rotation\":"
+                 "[0,0,15]}},",
+                 "\"hill\"", "\"depth\":0.15,\"border\":0.45");
+    assert_int_equal(firn_source_patch(cover_of(graph), &patch, &error), FIRN_ERR_ARGUMENT);
+    assert_null(patch);
+    firn_graph_destroy(graph);
+}
+
 static void a_box_without_ground_is_refused(void **state)
 {
     (void)state;
@@ -154,6 +185,7 @@ int main(void)
         cmocka_unit_test(nothing_lies_under_a_table_or_on_a_steep_wall),
         cmocka_unit_test(a_low_roof_keeps_its_middle_bare),
         cmocka_unit_test(it_rests_from_the_start),
+        cmocka_unit_test(a_border_on_level_ground_opens_a_field),
         cmocka_unit_test(a_box_without_ground_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

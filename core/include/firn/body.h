@@ -48,6 +48,7 @@ typedef struct firn_body_mass {
     double mass;       // kg
     double center[3];  // m, in the space of the shape, scaled
     double inertia[9]; // kg m^2, about the center, along the axes of the shape
+    double volume;     // m^3, of the full shape
 } firn_body_mass;
 
 /// Where a body is: world = translation + scale * (rotation * shape).

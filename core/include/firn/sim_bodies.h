@@ -22,6 +22,18 @@ FIRN_API firn_result firn_sim_body(const firn_sim *sim, firn_body_id id, firn_bo
                                    firn_error *error);
 FIRN_API firn_result firn_sim_body_mass(const firn_sim *sim, firn_body_id id, firn_body_mass *mass,
                                         firn_error *error);
+/// A body that stands in another or in a collider, deeper than what touches.
+typedef struct firn_body_overlap {
+    firn_body_id body, other;  // other null: a collider
+    firn_collider_id collider; // null: a body
+    double depth;              // m
+} firn_body_overlap;
+
+/// Finds those of now, before the first step: at most room of them, the number of all in count.
+/// Joined bodies may stand in each other.
+FIRN_API firn_result firn_sim_body_overlaps(firn_sim *sim, firn_body_overlap *found, int room,
+                                            int *count, firn_error *error);
+
 /// Holds two bodies together, or one to the world, as they stand now.
 FIRN_API firn_result firn_sim_add_joint(firn_sim *sim, const firn_joint_def *def, firn_joint_id *id,
                                         firn_error *error);

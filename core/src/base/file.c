@@ -75,6 +75,11 @@ firn_result firn_fail_errno(firn_error *error, int errno_value, const char *acti
                                             : "ask its owner for the right to read it");
     case ENOMEM:
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot %s '%s': out of memory", action, path);
+    case ELOOP:
+        return firn_fail(error, FIRN_ERR_FORMAT, "cannot %s '%s': a link stands in the way; %s",
+                         action, path,
+                         makes_file(action) ? "remove it, nothing is written through it"
+                                            : "it leads back to itself");
     default:
         return firn_fail(error, FIRN_ERR_IO, "cannot %s '%s': %s", action, path,
                          strerror(errno_value));
@@ -161,6 +166,30 @@ firn_result firn_file_create(const char *path, firn_file_writer **out, firn_erro
     return FIRN_OK;
 }
 
+// Puts a copy in the place of a file that has other names, too: what is written there must not
+// reach what they stand for. Returns 0 or an errno value.
+static int part_from_others(firn_file_writer *file)
+{
+    char copy[FIRN_PATH_SIZE], host[64] = "host";
+    gethostname(host, sizeof host - 1);
+    int length = snprintf(copy, sizeof copy, "%s.tmp.%s.%ld.00000000", file->temporary, host,
+                          (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof copy)
+        return ENAMETOOLONG;
+    int to = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (to < 0)
+        return errno;
+    ssize_t got;
+    bool whole = true;
+    while (whole && (got = read(file->descriptor, file->buffer, BUFFER_SIZE)) != 0)
+        whole = got > 0 ? write_all(to, file->buffer, (size_t)got, -1) : errno == EINTR;
+    int reason = whole && rename(copy, file->temporary) == 0 ? 0 : errno;
+    close(to);
+    if (reason != 0)
+        unlink(copy);
+    return reason;
+}
+
 // Returns 0 or an errno value. Another process may rename or remove the file between our open and
 // our lock; then the lock is on a file that no longer has the name, and we open again.
 static int open_locked(firn_file_writer *file, struct stat *info)
@@ -176,9 +205,12 @@ static int open_locked(firn_file_writer *file, struct stat *info)
         int reason = taken ? EWOULDBLOCK : 0;
         if (reason == 0 && fstat(file->descriptor, info) != 0)
             reason = errno;
-        if (reason == 0 && stat(file->temporary, &named) == 0 && named.st_ino == info->st_ino &&
-            named.st_dev == info->st_dev)
+        bool ours = reason == 0 && stat(file->temporary, &named) == 0 &&
+                    named.st_ino == info->st_ino && named.st_dev == info->st_dev;
+        if (ours && info->st_nlink == 1)
             return 0;
+        if (ours)
+            reason = part_from_others(file);
         close(file->descriptor);
         if (reason != 0)
             return reason;
@@ -199,12 +231,14 @@ firn_result firn_file_open_partial(const char *path, firn_file_writer **out, fir
         close(file->descriptor);
     }
     if (reason != 0) {
+        firn_result result =
+            reason == EWOULDBLOCK
+                ? firn_fail(error, FIRN_ERR_IO,
+                            "cannot write '%s': another process is writing '%s.partial'", path,
+                            path)
+                : firn_fail_errno(error, reason, "write", file->temporary);
         firn_free(file);
-        if (reason == EWOULDBLOCK)
-            return firn_fail(error, FIRN_ERR_IO,
-                             "cannot write '%s': another process is writing '%s.partial'", path,
-                             path);
-        return firn_fail_errno(error, reason, "write", path);
+        return result;
     }
     file->size = (uint64_t)info.st_size;
     *out = file;
@@ -372,7 +406,8 @@ firn_result firn_file_read(const char *path, size_t limit, void **bytes, size_t 
 {
     *bytes = NULL;
     *size = 0;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    // Of a pipe nobody waits for the other end.
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return firn_fail_errno(error, errno, "read", path);
     firn_result result = read_descriptor(descriptor, path, limit, bytes, size, error);

@@ -2,6 +2,8 @@
 #ifndef FIRN_NOISE_H
 #define FIRN_NOISE_H
 
+#include "firn/noise.h"
+
 #include <stdint.h>
 
 /// 64 well mixed bits for a point of an integer lattice.
@@ -10,14 +12,10 @@ uint64_t firn_lattice_hash(const int64_t index[3], uint64_t seed);
 /// Three independent numbers, evenly spread in (-0.5, 0.5), from the bits of a hash.
 void firn_hash_offsets(uint64_t hash, double offsets[3]);
 
-/// Smooth noise with lumps of about unit size: between -1 and 1, mean 0, second derivatives
-/// continuous.
-double firn_noise(const double point[3], uint64_t seed);
-
-/// A swirl: the curl of three such noises, so that nothing gathers or thins out anywhere; eddies of
-/// about unit size. Root mean square of its length 1, mean 0, first derivatives continuous. drift
-/// is added to the place of each of the three noises along its own axis: the eddies change as it
-/// grows.
+/// A swirl: the curl of three of firn_noise, so that nothing gathers or thins out anywhere; eddies
+/// of about unit size. Root mean square of its length 1, mean 0, first derivatives continuous.
+/// drift is added to the place of each of the three noises along its own axis: the eddies change as
+/// it grows.
 void firn_noise_swirl(const double point[3], double drift, uint64_t seed, double swirl[3]);
 
 /// Space in pieces: one point is scattered in every unit cube, and all that is nearest to it is its

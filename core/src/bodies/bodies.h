@@ -141,6 +141,18 @@ void firn_bodies_wake(firn_bodies *bodies);
 firn_result firn_bodies_touch(firn_bodies *bodies, const firn_colliders *colliders, double dt,
                               firn_error *error);
 
+/// Whether a joint holds both: then they do not touch each other.
+bool firn_bodies_are_joined(const firn_bodies *bodies, int a, int b);
+
+/// body_overlaps.c: bodies and what they stand in, where the colliders are now.
+typedef struct firn_bodies_overlap {
+    int body, other, collider; // slots; other: -1 for what is no body
+    double depth;              // m
+} firn_bodies_overlap;
+/// At most room of them; count is of all.
+void firn_bodies_overlaps(const firn_bodies *bodies, const firn_colliders *colliders,
+                          firn_bodies_overlap *found, int room, int *count);
+
 /// A place where a body touches another or a collider.
 typedef struct firn_body_contact {
     int body, other;  // other: a body, or -1: a collider

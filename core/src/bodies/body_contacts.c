@@ -132,8 +132,7 @@ static double fastest_of(const firn_bodies *bodies)
     return fastest;
 }
 
-// Bodies that a joint holds together do not touch each other.
-static bool are_joined(const firn_bodies *bodies, int a, int b)
+bool firn_bodies_are_joined(const firn_bodies *bodies, int a, int b)
 {
     const firn_joint *joints = bodies->joints.data;
     for (int i = 0; i < bodies->joint_count; i++) {
@@ -157,7 +156,7 @@ static firn_result pairs_of(firn_bodies *bodies, const firn_colliders *colliders
         const firn_collider *collider = firn_collider_slot(colliders, near.index[i]);
         int other = collider->driven ? collider->body1 - 1 : -1;
         if (near.index[i] == body->collider || (other >= 0 && other < index) ||
-            (collider->body1 > 0 && are_joined(bodies, index, collider->body1 - 1)))
+            (collider->body1 > 0 && firn_bodies_are_joined(bodies, index, collider->body1 - 1)))
             continue;
         FIRN_TRY(firn_array_reserve(bodies->budget, &bodies->pairs, (size_t)bodies->pair_count + 1,
                                     sizeof(pair), error));

@@ -127,6 +127,7 @@ firn_result firn_body_weigh(const firn_body_def *def, const firn_sdf *sdf, firn_
     memset(mass, 0, sizeof *mass);
     weigh_shape(def, sdf, mass);
     FIRN_TRY(check_weight(mass, error));
+    mass->volume = mass->mass / (double)def->density;
     double factor = def->mass > 0.0f ? (double)def->mass / mass->mass : 1.0;
     mass->mass *= factor;
     for (int i = 0; i < 9; i++)

@@ -8,7 +8,7 @@
 // Nothing depends on another frame or on the order of particles.
 #include "firn/fine.h"
 
-#include "detail/fine_pattern.h"
+#include "fine_pattern.h"
 
 #include "base/coord_table.h"
 #include "base/noise.h"

@@ -1,4 +1,4 @@
-#include "detail/fine_pattern.h"
+#include "fine_pattern.h"
 
 #include "base/noise.h"
 

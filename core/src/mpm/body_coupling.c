@@ -9,12 +9,10 @@
 ///     commit    a body gets exactly what particles lost
 ///
 /// Sums are of nodes in their order within a block, then of blocks in theirs; with several ranks
-/// they go through the ranks in order, and every rank holds all bodies. The implicit step solves
-/// twice: nodes that are held keep the first xi+ during the solve, whose reaction the body gets,
-/// and meet the surface once more.
+/// they go through the ranks in order, and every rank holds all bodies. In the implicit step bodies
+/// are unknowns of the solve (followers.c); their nodes meet the surface once more behind it.
 #include "body_coupling.h"
 
-#include "bodies/bodies.h"
 #include "sim_state.h"
 
 #include <math.h>
@@ -97,18 +95,20 @@ firn_result firn_coupling_reserve(firn_sim *sim, firn_error *error)
     firn_budget *budget = &sim->budget;
     size_t bodies = (size_t)sim->bodies.slot_count;
     c->block_count = 0;
+    sim->followers.count = 0;
     if (sim->bodies.live_count == 0)
         return FIRN_OK;
     FIRN_TRY(firn_array_claim(budget, &c->totals, bodies * SUMS, sizeof(double), error));
     FIRN_TRY(firn_array_claim(budget, &c->given, bodies, sizeof(firn_impulse), error));
     if (sim->contact.nodes.entry_count == 0)
-        return FIRN_OK;
+        return firn_followers_reserve(sim, error);
     FIRN_TRY(find_blocks(sim, error));
     FIRN_TRY(firn_array_claim(budget, &c->sites, c->block_count * FIRN_BLOCK_NODES, sizeof(site),
                               error));
     FIRN_TRY(firn_array_claim(budget, &c->counts, c->block_count, sizeof(int32_t), error));
     if (c->block_count > 0)
         memset(c->counts.data, 0, c->block_count * sizeof(int32_t));
+    FIRN_TRY(firn_followers_reserve(sim, error));
     return firn_array_claim(budget, &c->sums, sim->contact.nodes.entry_count * SUMS, sizeof(double),
                             error);
 }
@@ -248,8 +248,7 @@ static int pivot_of(const double *a, int column)
     return best;
 }
 
-// Gauss with pivoting; a row of a is six coefficients and the right side, which becomes the answer.
-static void solve6(double a[42])
+void firn_solve6(double a[42])
 {
     for (int c = 0; c < 6; c++) {
         int best = pivot_of(a, c);
@@ -289,7 +288,7 @@ static void solve_body(firn_body *body, const firn_twist *base, const double *to
             a[7 * (3 + i) + k] = l.x[i] + (k == 6 ? base->angular.x[i] : k == 3 + i ? 1.0 : 0.0);
         }
     }
-    solve6(a);
+    firn_solve6(a);
     for (int i = 0; i < 3; i++) {
         body->next.linear.x[i] = a[7 * i + 6];
         body->next.angular.x[i] = a[7 * (3 + i) + 6];
@@ -339,6 +338,20 @@ static const firn_impulse *find_given(firn_sim *sim, firn_fold *add)
 static firn_twist base_of(const firn_body *body, const firn_impulse *given)
 {
     return given != NULL ? firn_body_pushed(body, &body->star, given) : body->star;
+}
+
+void firn_coupling_collect(firn_sim *sim) { find_given(sim, add_nodes); }
+
+firn_twist firn_coupling_base(const firn_sim *sim, int body)
+{
+    const firn_impulse *given = sim->coupling.given.data;
+    return base_of(firn_body_slot(&sim->bodies, body), &given[body]);
+}
+
+int firn_coupling_body(const firn_sim *sim, size_t entry)
+{
+    const firn_body *body = body_at(sim, entry);
+    return body != NULL ? (int)(body - firn_body_slot(&sim->bodies, 0)) : -1;
 }
 
 static void run_round(firn_sim *sim, const firn_impulse *given)

@@ -3,6 +3,7 @@
 #define FIRN_BODY_COUPLING_H
 
 #include "base/memory.h"
+#include "bodies/bodies.h"
 
 #include "firn/sim.h"
 
@@ -37,6 +38,14 @@ static inline size_t firn_coupling_count(const firn_coupling *coupling)
     return coupling->block_count;
 }
 size_t firn_coupling_block(const firn_coupling *coupling, size_t i);
+/// The slot of the free body of an entry of the lists of contacts with nodes, or -1.
+int firn_coupling_body(const firn_sim *sim, size_t entry);
+/// The twist of a body with what nodes have given it so far; firn_coupling_collect comes first.
+void firn_coupling_collect(firn_sim *sim);
+firn_twist firn_coupling_base(const firn_sim *sim, int body);
+/// Six equations, Gauss with pivoting: a row of a is six coefficients and the right side, which
+/// becomes the answer.
+void firn_solve6(double a[42]);
 /// Bodies get what nodes lost, and are led to the end. Gives their fastest point, m/s.
 double firn_coupling_arrive(firn_sim *sim, float dt);
 /// What particles lost joins, and the end is the present.

@@ -20,6 +20,8 @@ typedef struct solving {
     float dt;
     float scale;       // beta dt^2
     float alpha, beta; // of the iteration at work
+    bool exact;        // what the solve leaves over must not be lost: bodies get it
+    bool follow;       // bodies carry nodes along
 } solving;
 
 /// Up to three sums over the nodes of a block; each sweep says of what.
@@ -134,6 +136,8 @@ static double classify_blocks(const solving *s)
     }
     double mass = 0.0;
     firn_owners_fold(&sim->owners, &mass, sizeof mass, add_masses, sim);
+    for (size_t i = 0; i < sim->followers.count; i++)
+        blocks[firn_followers_block(&sim->followers, i)].kind = SOLVE_CONTACT;
     return mass;
 }
 
@@ -165,16 +169,18 @@ static solve_sums begin_block(const solving *s, size_t b, bool contact)
 {
     node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *right = nodes(s, FIRN_NODE_RESIDUAL, b);
     const node4 *old = nodes(s, FIRN_NODE_OLD, b), *touch = nodes(s, FIRN_NODE_CONTACT, b);
-    const node4 *change = nodes(s, FIRN_NODE_CHANGE, b);
+    node4 *change = nodes(s, FIRN_NODE_CHANGE, b);
     make_preconditioner(s, b, contact);
     node4 asked = splat(0.0f);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
         right[n] = v[n];
-        node4 by = v[n] - old[n];
+        node4 by = v[n] - old[n], guess = change[n];
         asked += splat(v[n][3]) * by * by;
+        if (s->exact)
+            change[n] = v[n];
         if (!s->sim->solve.warm || !(v[n][3] > 0.0f))
             continue;
-        node4 step = old[n] + splat(s->dt) * change[n] - v[n];
+        node4 step = old[n] + splat(s->dt) * guess - v[n];
         step[3] = 0.0f;
         v[n] += contact ? project(touch[n], step) : step;
     }
@@ -234,7 +240,8 @@ static solve_sums finish_product(const solving *s, size_t b, bool contact)
 // <A p, A p> in b.
 static solve_sums advance(const solving *s, size_t b, bool contact)
 {
-    (void)contact;
+    const node4 *touch = nodes(s, FIRN_NODE_CONTACT, b);
+    bool carried = contact && s->follow; // then r is that of bodies as well
     node4 *v = nodes(s, FIRN_NODE_VELOCITY, b), *r = nodes(s, FIRN_NODE_RESIDUAL, b);
     node4 *p = nodes(s, FIRN_NODE_SEARCH, b), *ap = nodes(s, FIRN_NODE_A_SEARCH, b);
     const node4 *ar = nodes(s, FIRN_NODE_A_RESIDUAL, b), *d = nodes(s, FIRN_NODE_DIAGONAL, b);
@@ -245,10 +252,26 @@ static solve_sums advance(const solving *s, size_t b, bool contact)
         ap[n] = ar[n] + beta * ap[n];
         v[n] += alpha * p[n];
         r[n] -= alpha * ap[n];
-        rr += residual2(d[n], r[n], mass);
+        rr += residual2(d[n], carried ? project(touch[n], r[n]) : r[n], mass);
         ap_ap += d[n] * ap[n] * ap[n];
     }
     return (solve_sums){.a = add_up(rr), .b = add_up(ap_ap)};
+}
+
+// v = v* - s H v / m in the free components, from the product with the velocity that was found.
+static solve_sums apply_forces(const solving *s, size_t b, bool contact)
+{
+    node4 *v = nodes(s, FIRN_NODE_VELOCITY, b);
+    const node4 *right = nodes(s, FIRN_NODE_CHANGE, b), *hx = nodes(s, FIRN_NODE_A_RESIDUAL, b);
+    const node4 *touch = nodes(s, FIRN_NODE_CONTACT, b);
+    for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
+        if (!(v[n][3] > 0.0f))
+            continue;
+        node4 step = right[n] - v[n] - splat(s->scale / v[n][3]) * hx[n];
+        step[3] = 0.0f;
+        v[n] += contact ? project(touch[n], step) : step;
+    }
+    return (solve_sums){0.0, 0.0, 0.0};
 }
 
 static void remember_change(const solving *s)
@@ -290,18 +313,35 @@ static double goal_of(const solving *s, double mass, double asked)
     return fmin(most, fmax(ASKED_SHARE * ASKED_SHARE * asked, LEAST_SHARE * LEAST_SHARE * most));
 }
 
+// What the solve leaves over is momentum that nobody has. Where bodies account for theirs, snow
+// moves by the forces of the velocity that was found, whose sum is zero however good it is; it
+// differs from that velocity by the residual.
+static void close_account(const solving *s)
+{
+    apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
+    firn_followers_account(s->sim, (double)s->scale);
+    firn_reaction_product(s->sim, FIRN_REACTION_OF_VELOCITY);
+    for_blocks(s, apply_forces);
+}
+
 static firn_solve iterate(solving *s, double mass, double asked)
 {
     firn_sim *sim = s->sim;
     apply_hessian(s, FIRN_NODE_VELOCITY, FIRN_NODE_A_RESIDUAL);
     firn_reaction_begin(sim);
     double rr = for_blocks(s, first_residual).a, ap_ap = 0.0, r_ar_old = 0.0;
+    rr += firn_followers_first(sim, (double)s->scale);
     double goal = goal_of(s, mass, asked);
     int i = 0;
     for (; rr > goal && i < sim->def.max_iterations; i++) {
         apply_hessian(s, FIRN_NODE_RESIDUAL, FIRN_NODE_A_RESIDUAL);
-        firn_reaction_product(sim, FIRN_REACTION_OF_RESIDUAL);
+        if (!s->exact)
+            firn_reaction_product(sim, FIRN_REACTION_OF_RESIDUAL);
+        firn_follow_sums of_bodies = firn_followers_product(sim, (double)s->scale);
         solve_sums product = for_blocks(s, finish_product);
+        product.a += of_bodies.a;
+        product.b += of_bodies.b;
+        product.c += of_bodies.c;
         double r_ar = product.a, beta = i > 0 ? r_ar / r_ar_old : 0.0;
         ap_ap = product.b + beta * (2.0 * product.c + beta * ap_ap);
         if (!(ap_ap > LOST_SHARE * product.b)) {
@@ -316,9 +356,11 @@ static firn_solve iterate(solving *s, double mass, double asked)
         s->alpha = (float)alpha;
         s->beta = (float)beta;
         solve_sums next = for_blocks(s, advance);
-        firn_reaction_advance(sim, s->alpha, s->beta);
-        rr = next.a;
-        ap_ap = next.b;
+        if (!s->exact)
+            firn_reaction_advance(sim, s->alpha, s->beta);
+        of_bodies = firn_followers_advance(sim, (double)s->alpha, (double)s->beta);
+        rr = next.a + of_bodies.a;
+        ap_ap = next.b + of_bodies.b;
     }
     double residual = mass > 0.0 ? sqrt(rr / mass) : 0.0;
     return (firn_solve){.iterations = i, .residual = residual, .converged = rr <= goal};
@@ -359,11 +401,20 @@ void firn_implicit_forget(firn_solver *solve) { solve->warm = false; }
 
 firn_solve firn_implicit_solve(firn_sim *sim, float dt)
 {
-    solving s = {.sim = sim, .dt = dt, .scale = sim->def.beta * dt * dt};
+    solving s = {.sim = sim,
+                 .dt = dt,
+                 .scale = sim->def.beta * dt * dt,
+                 .exact = sim->bodies.live_count > 0};
+    firn_followers_begin(sim);
+    s.follow = sim->followers.count > 0;
     double mass = classify_blocks(&s);
     firn_transfer_prepare_hessian(sim, dt);
     double asked = for_blocks(&s, begin_block).a;
     firn_solve solve = iterate(&s, mass, asked);
+    if (s.exact && solve.converged)
+        close_account(&s);
+    else if (s.exact)
+        sim->solve.warm = false; // where the last change was, the right side is
     firn_implicit_release_cache(sim);
     if (solve.converged) {
         firn_reaction_finish(sim, s.scale);

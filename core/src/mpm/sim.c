@@ -197,6 +197,7 @@ void firn_sim_destroy(firn_sim *sim)
     firn_owners_free(&sim->owners);
     firn_bodies_free(&sim->bodies);
     firn_coupling_free(&sim->coupling, &sim->budget);
+    firn_followers_free(&sim->followers, &sim->budget);
     firn_colliders_free(&sim->colliders);
     firn_forces_free(&sim->forces);
     firn_air_free(&sim->air, &sim->budget);

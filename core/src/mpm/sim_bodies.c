@@ -68,6 +68,34 @@ firn_result firn_sim_body(const firn_sim *sim, firn_body_id id, firn_body_state 
     return FIRN_OK;
 }
 
+firn_result firn_sim_body_overlaps(firn_sim *sim, firn_body_overlap *found, int room, int *count,
+                                   firn_error *error)
+{
+    if (room < 0 || (room > 0 && found == NULL))
+        return firn_fail(error, FIRN_ERR_ARGUMENT, "there is no room for %d overlaps", room);
+    firn_bodies_overlap *list = firn_alloc_zero(((size_t)room + 1) * sizeof *list);
+    if (list == NULL)
+        return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot look for overlaps");
+    firn_coupling_begin(sim);
+    firn_colliders_prepare(&sim->colliders, sim->time, 1e-6f);
+    firn_bodies_overlaps(&sim->bodies, &sim->colliders, list, room, count);
+    for (int i = 0; i < room && i < *count; i++) {
+        const firn_body *body = firn_body_slot(&sim->bodies, list[i].body);
+        found[i] = (firn_body_overlap){.body = {(uint32_t)list[i].body + 1, body->now.generation},
+                                       .depth = list[i].depth};
+        if (list[i].other >= 0)
+            found[i].other =
+                (firn_body_id){(uint32_t)list[i].other + 1,
+                               firn_body_slot(&sim->bodies, list[i].other)->now.generation};
+        else
+            found[i].collider = (firn_collider_id){
+                (uint32_t)list[i].collider + 1,
+                firn_collider_slot(&sim->colliders, list[i].collider)->generation};
+    }
+    firn_free(list);
+    return FIRN_OK;
+}
+
 firn_result firn_sim_body_mass(const firn_sim *sim, firn_body_id id, firn_body_mass *mass,
                                firn_error *error)
 {

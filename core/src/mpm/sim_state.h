@@ -9,6 +9,7 @@
 ///     clearance   clearance.c      what is known of the distance to colliders
 ///     contact     contact_*.c      what touches colliders, and what they are given
 ///     coupling    body_coupling.c  what snow and bodies agree on
+///     followers   followers.c      bodies in the implicit solve
 ///     rest        sleep.c          who sleeps
 ///     air         air.c            what shields snow from the air
 ///     solve       implicit.h       what the implicit step keeps
@@ -21,6 +22,7 @@
 #include "bodies/bodies.h"
 #include "body_coupling.h"
 #include "contact/colliders.h"
+#include "followers.h"
 #include "forces/forces.h"
 #include "foresight.h"
 #include "grid.h"
@@ -176,6 +178,7 @@ struct firn_sim {
     firn_clearance clearance;
     firn_touching contact;
     firn_coupling coupling;
+    firn_followers followers;
     firn_rest rest;
     firn_air air;
     firn_solver solve;

@@ -1,7 +1,7 @@
 #include "seeding.h"
 
 #include "base/noise.h"
-#include "seed_region.h"
+#include "seed_emission.h"
 #include "seed_volume.h"
 
 #include <math.h>
@@ -13,37 +13,6 @@ enum {
     FEW = 16,          // blocks that are not worth it
     MOST_POINTS = 128, // of the lattice in a block: 4 along an axis, or 5 by rounding
 };
-
-// Streams of random numbers that share a seed.
-enum { STREAM_JITTER, STREAM_STIFFNESS, STREAM_DENSITY, STREAM_COUNT };
-
-// The weakest snow that noise makes, relative to the material.
-static const double noise_floor = 0.05;
-
-// A lattice and the part of the emission that one call makes of it. Times count from the filling.
-typedef struct emission {
-    const firn_source *source;
-    const firn_source_def *def;
-    const firn_seeding *seeding;
-    firn_seeds *seeds;
-    firn_seed_region region;
-    double spacing;     // m
-    double share;       // m^3, of snow in a particle
-    double velocity[3]; // m/s, of the lattice as seen from the region
-    double shift[3];    // m, of the lattice at time zero
-    double travel[3];   // m, of the region when the particles are born
-    double tick;        // s, in which the lattice moves by half a spacing or voxel
-    int64_t from, to;   // ticks: wanted are the points that enter after from, up to to
-    double now;         // s, when the particles are born
-    size_t count;       // of seeds, with the new ones
-} emission;
-
-typedef struct seed {
-    double origin[3];          // m, when the region was filled
-    double mass;               // kg, before variation
-    double volume;             // m^3
-    double stiffness, density; // factors
-} seed;
 
 static double lattice_spacing(float cell_size, float particles_per_cell)
 {
@@ -63,230 +32,9 @@ static double source_spacing(const firn_source_def *def, float cell_size)
     return rate > 0.0 && speed > rate ? spacing * cbrt(speed / rate) : spacing;
 }
 
-static uint64_t stream_seed(const firn_source_def *def, int stream)
-{
-    return (uint64_t)def->seed * STREAM_COUNT + (uint64_t)stream;
-}
+static bool is_filling(const firn_seed_emission *e) { return e->from < 0; }
 
-// Of the noise that makes chunks, counted down from the highest number.
-static uint64_t chunk_seed(const firn_source_def *def, int stream)
-{
-    return ~((uint64_t)def->seed * 4 + (uint64_t)stream);
-}
-
-// Of the lumps of one size, likewise, with bits of its own.
-static uint64_t strength_seed(const firn_source_def *def, int octave)
-{
-    return ~((uint64_t)def->seed * 4 + (uint64_t)octave) ^ (UINT64_C(1) << 62);
-}
-
-static firn_result refuse_count(double count, firn_error *error)
-{
-    return firn_fail(error, FIRN_ERR_ARGUMENT,
-                     "the source would make %.3g particles, the most is %u; use larger cells, a "
-                     "smaller region or fewer particles per cell",
-                     count, FIRN_SEED_LIMIT);
-}
-
-static firn_result reserve_seeds(firn_seeds *seeds, size_t count, firn_error *error)
-{
-    if (count > FIRN_SEED_LIMIT)
-        return refuse_count((double)count, error);
-    FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->position, count, sizeof(firn_vec3), error));
-    for (int row = 0; row < seeds->channels->row_count; row++) {
-        if (!firn_seeds_have(seeds->channels, row))
-            continue;
-        firn_array *columns = &seeds->column[seeds->channels->column[row]];
-        for (int k = 0; k < firn_channel_set_row(seeds->channels, row)->components; k++)
-            FIRN_TRY(firn_array_reserve(seeds->budget, &columns[k], count, sizeof(float), error));
-    }
-    if (seeds->wants != NULL)
-        FIRN_TRY(firn_array_reserve(seeds->budget, &seeds->number, count, sizeof(uint32_t), error));
-    return firn_array_reserve(seeds->budget, &seeds->bond, count, sizeof(uint8_t), error);
-}
-
-enum { UNWANTED = 1 }; // in the place of a seed's number, until the others get theirs
-
-static void move_seed(firn_seeds *seeds, size_t from, size_t to)
-{
-    ((firn_vec3 *)seeds->position.data)[to] = ((const firn_vec3 *)seeds->position.data)[from];
-    ((uint8_t *)seeds->bond.data)[to] = ((const uint8_t *)seeds->bond.data)[from];
-    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
-        if (seeds->column[c].data != NULL)
-            ((float *)seeds->column[c].data)[to] = ((const float *)seeds->column[c].data)[from];
-}
-
-// Lets go of those from first on that are not wanted; gives how many there are then.
-static size_t choose(firn_seeds *seeds, size_t first, size_t count)
-{
-    uint32_t *number = seeds->number.data;
-    size_t kept = first;
-    if (seeds->wants == NULL)
-        return count;
-    for (size_t i = first; i < count; i++) {
-        if (seeds->look != NULL)
-            seeds->look(seeds->user, ((const firn_vec3 *)seeds->position.data)[i]);
-        if (number[i] == UNWANTED)
-            continue;
-        number[kept] = (uint32_t)(seeds->total + (i - first));
-        if (kept < i)
-            move_seed(seeds, i, kept);
-        kept++;
-    }
-    seeds->total += count - first;
-    return kept;
-}
-
-// Lumps belong to the snow: a continuous source carries them along.
-static double noise_factor(const firn_source_def *def, float amplitude, const double origin[3],
-                           int stream)
-{
-    if (amplitude == 0.0f)
-        return 1.0;
-    double scaled[3];
-    for (int axis = 0; axis < 3; axis++)
-        scaled[axis] = origin[axis] / (double)def->noise_scale;
-    double factor = 1.0 + (double)amplitude * firn_noise(scaled, stream_seed(def, stream));
-    return fmax(factor, noise_floor);
-}
-
-// Lumps of four sizes, each 0.7 times as strong as the next larger: of unit variance, about.
-static double strength_factor(const firn_source_def *def, const double origin[3])
-{
-    enum { OCTAVES = 4 };
-    const double gain = 0.7, unit = 2.2 / 1.3828, most = 8.0; // sqrt(1 + 0.7^2 + ... + 0.7^6)
-    if (def->strength_noise == 0.0f)
-        return 1.0;
-    double sum = 0.0, amplitude = 1.0, size = (double)def->noise_scale;
-    for (int o = 0; o < OCTAVES; o++) {
-        double scaled[3];
-        for (int axis = 0; axis < 3; axis++)
-            scaled[axis] = origin[axis] / size;
-        sum += amplitude * firn_noise(scaled, strength_seed(def, o));
-        amplitude *= gain;
-        size *= 0.5;
-    }
-    return fmin(most, exp((double)def->strength_noise * unit * sum));
-}
-
-// True in the sheets between chunks, one cell thick, which is as thin as a crack can be. Their
-// borders are bent by noise, and some hold, so that chunks differ in shape and size.
-static bool is_bond(const emission *e, const double origin[3])
-{
-    const double bend = 0.25, holding = 0.15;
-    const double size = (double)e->def->chunk_size;
-    if (size == 0.0)
-        return false;
-    double scaled[3], bent[3];
-    for (int axis = 0; axis < 3; axis++)
-        scaled[axis] = origin[axis] / size;
-    for (int axis = 0; axis < 3; axis++)
-        bent[axis] = scaled[axis] + bend * firn_noise(scaled, chunk_seed(e->def, 1 + axis));
-    uint64_t border;
-    double distance = size * firn_piece_border(bent, chunk_seed(e->def, 0), &border);
-    bool holds = (double)(border >> 32) < holding * 0x1p32;
-    return distance < 0.5 * (double)e->seeding->cell_size && !holds;
-}
-
-// What a particle at x has of the velocity of the thing that it is made from.
-static firn_vec3 inherited(const firn_source_def *def, firn_vec3 x)
-{
-    const firn_source_flow *flow = def->flow;
-    firn_vec3 sum = {0.0f, 0.0f, 0.0f};
-    if (flow == NULL || def->inherit_velocity == 0.0f)
-        return sum;
-    firn_vec3 r = firn_scale(1.0f / flow->spacing, firn_sub(x, flow->origin));
-    const float at[3] = {r.x, r.y, r.z};
-    size_t low[3], high[3];
-    float share[3];
-    for (int axis = 0; axis < 3; axis++) {
-        float last = (float)(flow->size[axis] - 1);
-        float inside = fminf(fmaxf(at[axis], 0.0f), last), base = floorf(inside);
-        low[axis] = (size_t)base;
-        high[axis] = base < last ? low[axis] + 1 : low[axis];
-        share[axis] = inside - base;
-    }
-    for (int corner = 0; corner < 8; corner++) {
-        float weight = def->inherit_velocity;
-        size_t index = 0;
-        for (int axis = 0; axis < 3; axis++) {
-            bool upper = corner >> axis & 1;
-            weight *= upper ? share[axis] : 1.0f - share[axis];
-            index = index * (size_t)flow->size[axis] + (upper ? high[axis] : low[axis]);
-        }
-        sum = firn_add_scaled(sum, weight, flow->values[index]);
-    }
-    return sum;
-}
-
-// Number i of all seeds, and number `point` of the source's list if it has one.
-static void put_seed(const emission *e, size_t i, size_t point, const seed *s)
-{
-    const firn_seeds *seeds = e->seeds;
-    const firn_source_def *def = e->def;
-    float position[3];
-    double lattice[3];
-    for (int axis = 0; axis < 3; axis++) {
-        position[axis] = (float)(s->origin[axis] + e->velocity[axis] * e->now + e->travel[axis]);
-        lattice[axis] = s->origin[axis] - e->shift[axis];
-    }
-    firn_vec3 x = firn_vec(position[0], position[1], position[2]);
-    ((firn_vec3 *)seeds->position.data)[i] = x;
-    if (seeds->wants != NULL) {
-        bool wanted = seeds->wants(seeds->user, x);
-        ((uint32_t *)seeds->number.data)[i] = wanted ? 0 : UNWANTED;
-        if (!wanted)
-            return;
-    }
-    firn_vec3 center = firn_add(
-        def->center, firn_vec((float)e->travel[0], (float)e->travel[1], (float)e->travel[2]));
-    firn_vec3 spin = firn_cross(def->angular_velocity, firn_sub(x, center));
-    spin = firn_add(spin, inherited(def, firn_add(def->center, firn_sub(x, center))));
-    double density = s->density * noise_factor(def, def->density_noise, lattice, STREAM_DENSITY);
-    double stiffness = s->stiffness * strength_factor(def, lattice) *
-                       noise_factor(def, def->stiffness_noise, lattice, STREAM_STIFFNESS);
-    const struct {
-        int column;
-        float value;
-    } made[] = {{FIRN_V, def->velocity.x},
-                {FIRN_V + 1, def->velocity.y},
-                {FIRN_V + 2, def->velocity.z},
-                {FIRN_MASS, (float)(s->mass * density)},
-                {FIRN_VOLUME, (float)s->volume},
-                {FIRN_STIFFNESS, (float)stiffness},
-                {FIRN_JP, 1.0f}};
-    for (size_t n = 0; n < FIRN_COUNT(made); n++)
-        ((float *)seeds->column[made[n].column].data)[i] = made[n].value;
-    ((uint8_t *)seeds->bond.data)[i] = is_bond(e, lattice);
-    firn_seed_values_put(e->source, seeds, i, point, lattice);
-    const float turning[3] = {spin.x, spin.y, spin.z};
-    for (int axis = 0; axis < 3; axis++)
-        ((float *)seeds->column[FIRN_V + axis].data)[i] += turning[axis];
-}
-
-// Layers are made by the first filling: what streams in later all comes through the surface.
-static void add_layers(const emission *e, seed *s)
-{
-    const firn_source_def *def = e->def;
-    if (def->shell_thickness > 0.0f &&
-        firn_seed_region_distance(&e->region, s->origin) > -(double)def->shell_thickness) {
-        s->stiffness *= (double)def->shell_stiffness;
-        s->density *= (double)def->shell_density;
-    }
-    if (def->crust_depth > 0.0f) {
-        firn_vec3 rise = firn_scale(def->crust_depth, e->seeding->up);
-        double above[3] = {s->origin[0] + (double)rise.x, s->origin[1] + (double)rise.y,
-                           s->origin[2] + (double)rise.z};
-        if (!firn_seed_region_inside(&e->region, above)) {
-            s->stiffness *= (double)def->crust_stiffness;
-            s->density *= (double)def->crust_density;
-        }
-    }
-}
-
-static bool is_filling(const emission *e) { return e->from < 0; }
-
-static bool is_wanted(const emission *e, const double origin[3])
+static bool is_wanted(const firn_seed_emission *e, const double origin[3])
 {
     if (e->region.kind == FIRN_REGION_LEVEL_SET) {
         const double move[3] = {e->velocity[0] * e->tick, e->velocity[1] * e->tick,
@@ -297,10 +45,10 @@ static bool is_wanted(const emission *e, const double origin[3])
     return (is_filling(e) || entry > e->tick * (double)e->from) && entry <= e->tick * (double)e->to;
 }
 
-static void lattice_point(const emission *e, const int64_t index[3], double origin[3])
+static void lattice_point(const firn_seed_emission *e, const int64_t index[3], double origin[3])
 {
     double offset[3];
-    firn_hash_offsets(firn_lattice_hash(index, stream_seed(e->def, STREAM_JITTER)), offset);
+    firn_hash_offsets(firn_lattice_hash(index, firn_seed_stream(e->def, STREAM_JITTER)), offset);
     for (int axis = 0; axis < 3; axis++)
         origin[axis] =
             ((double)index[axis] + 0.5 + (double)e->def->jitter * offset[axis]) * e->spacing +
@@ -313,7 +61,7 @@ typedef struct lattice_box {
     int edge[3];
 } lattice_box;
 
-static lattice_box box_of(const emission *e, const int64_t block[3])
+static lattice_box box_of(const firn_seed_emission *e, const int64_t block[3])
 {
     lattice_box box;
     for (int axis = 0; axis < 3; axis++) {
@@ -343,7 +91,7 @@ typedef struct batch {
     size_t begin[BATCH];                      // place of the first seed; before, how many
 } batch;
 
-static void find_wanted(const emission *e, batch *todo, int b)
+static void find_wanted(const firn_seed_emission *e, batch *todo, int b)
 {
     lattice_box box = box_of(e, todo->block[b]);
     memset(todo->wanted[b], 0, sizeof todo->wanted[b]);
@@ -360,26 +108,26 @@ static void find_wanted(const emission *e, batch *todo, int b)
     }
 }
 
-static void emit_wanted(const emission *e, const batch *todo, int b)
+static void emit_wanted(const firn_seed_emission *e, const batch *todo, int b)
 {
     lattice_box box = box_of(e, todo->block[b]);
     size_t place = todo->begin[b];
     for (int i = 0; i < box.edge[0] * box.edge[1] * box.edge[2]; i++) {
         if ((todo->wanted[b][i / 64] >> i % 64 & 1) == 0)
             continue;
-        seed s = {.stiffness = 1.0, .density = 1.0};
+        firn_seed s = {.stiffness = 1.0, .density = 1.0};
         int64_t index[3];
         point_of(&box, i, index);
         lattice_point(e, index, s.origin);
         s.volume = e->share;
         s.mass = (double)e->seeding->density * s.volume;
         if (is_filling(e))
-            add_layers(e, &s);
-        put_seed(e, place++, 0, &s);
+            firn_seed_add_layers(e, &s);
+        firn_seed_put(e, place++, 0, &s);
     }
 }
 
-static firn_result emit_batch(emission *e, batch *todo, firn_error *error)
+static firn_result emit_batch(firn_seed_emission *e, batch *todo, firn_error *error)
 {
     int threads = todo->count > FEW && e->seeding->thread_count > 1 ? e->seeding->thread_count : 1;
     size_t count = e->count;
@@ -391,16 +139,17 @@ static firn_result emit_batch(emission *e, batch *todo, firn_error *error)
         todo->begin[b] = count;
         count += here;
     }
-    FIRN_TRY(reserve_seeds(e->seeds, count, error));
+    FIRN_TRY(firn_seeds_reserve(e->seeds, count, error));
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int b = 0; b < todo->count; b++)
         emit_wanted(e, todo, b);
-    e->count = choose(e->seeds, e->count, count);
+    e->count = firn_seeds_choose(e->seeds, e->count, count);
     todo->count = 0;
     return FIRN_OK;
 }
 
-static firn_result emit_block(emission *e, batch *todo, const int64_t block[3], firn_error *error)
+static firn_result emit_block(firn_seed_emission *e, batch *todo, const int64_t block[3],
+                              firn_error *error)
 {
     memcpy(todo->block[todo->count++], block, sizeof todo->block[0]);
     return todo->count == BATCH ? emit_batch(e, todo, error) : FIRN_OK;
@@ -413,7 +162,7 @@ typedef struct range {
     double traveled; // m, during the interval
 } range;
 
-static range emission_range(const emission *e)
+static range emission_range(const firn_seed_emission *e)
 {
     double slack = 1e-6 * e->spacing;
     double jitter = 0.5 * (double)e->def->jitter * e->spacing + slack;
@@ -426,7 +175,7 @@ static range emission_range(const emission *e)
 }
 
 // Points that came in during the interval are now at most as deep as they traveled.
-static bool block_matters(const emission *e, const int64_t block[3], const range *r)
+static bool block_matters(const firn_seed_emission *e, const int64_t block[3], const range *r)
 {
     bool listed = e->region.kind == FIRN_REGION_LEVEL_SET;
     if (listed && is_filling(e))
@@ -440,7 +189,7 @@ static bool block_matters(const emission *e, const int64_t block[3], const range
 }
 
 // One interval of a sphere or box: the blocks of its bounds that matter.
-static firn_result emit_shape(emission *e, firn_error *error)
+static firn_result emit_shape(firn_seed_emission *e, firn_error *error)
 {
     const double edge = BLOCK_EDGE * e->spacing;
     const range r = emission_range(e);
@@ -455,7 +204,7 @@ static firn_result emit_shape(emission *e, firn_error *error)
         last[axis] = (int64_t)high;
     }
     if (!(blocks < (double)FIRN_SEED_LIMIT))
-        return refuse_count(blocks * BLOCK_EDGE * BLOCK_EDGE * BLOCK_EDGE, error);
+        return firn_seeds_refuse(blocks * BLOCK_EDGE * BLOCK_EDGE * BLOCK_EDGE, error);
     batch todo = {.count = 0};
     for (block[0] = first[0]; block[0] <= last[0]; block[0]++)
         for (block[1] = first[1]; block[1] <= last[1]; block[1]++)
@@ -466,7 +215,8 @@ static firn_result emit_shape(emission *e, firn_error *error)
 }
 
 // One interval of a level set, which takes the ticks one by one.
-static firn_result emit_level_set(emission *e, firn_seed_volume *volume, firn_error *error)
+static firn_result emit_level_set(firn_seed_emission *e, firn_seed_volume *volume,
+                                  firn_error *error)
 {
     const int64_t last = e->to;
     e->to = e->from + 1;
@@ -485,7 +235,7 @@ static firn_result emit_level_set(emission *e, firn_seed_volume *volume, firn_er
     return FIRN_OK;
 }
 
-static firn_result emit_interval(emission *e, firn_seed_volume *volume, firn_error *error)
+static firn_result emit_interval(firn_seed_emission *e, firn_seed_volume *volume, firn_error *error)
 {
     return volume != NULL ? emit_level_set(e, volume, error) : emit_shape(e, error);
 }
@@ -499,7 +249,7 @@ static firn_vec3 flow_of(const firn_source_def *def)
 // Emission proceeds in whole ticks; until the next there is nothing to do.
 static int64_t count_ticks(double elapsed, double tick) { return (int64_t)floor(elapsed / tick); }
 
-static firn_result emit_stream(emission *e, const firn_source *source, double time,
+static firn_result emit_stream(firn_seed_emission *e, const firn_source *source, double time,
                                firn_error *error)
 {
     double end = fmin(time, e->def->end);
@@ -527,7 +277,7 @@ static double tick_of(const firn_source *source, double spacing)
     return speed > 0.0 ? 0.5 * step / speed : 0.0;
 }
 
-static firn_result emit_region(emission *e, const firn_source *source, double time,
+static firn_result emit_region(firn_seed_emission *e, const firn_source *source, double time,
                                firn_error *error)
 {
     const firn_sdf *sdf = source->volume != NULL ? &source->volume->sdf : NULL;
@@ -537,10 +287,10 @@ static firn_result emit_region(emission *e, const firn_source *source, double ti
         double volume = sdf == NULL ? firn_seed_region_volume(&e->region) : 0.0;
         double expected = volume / (e->spacing * e->spacing * e->spacing);
         if (!(expected < (double)FIRN_SEED_LIMIT))
-            return refuse_count(expected, error);
+            return firn_seeds_refuse(expected, error);
         // Memory for all at once, if there is; growing would copy it again and again.
         if (e->seeds->wants == NULL)
-            (void)reserve_seeds(e->seeds, e->count + (size_t)(1.01 * expected), NULL);
+            (void)firn_seeds_reserve(e->seeds, e->count + (size_t)(1.01 * expected), NULL);
         e->from = -1;
         e->to = 0;
         FIRN_TRY(emit_interval(e, source->volume, error));
@@ -558,7 +308,7 @@ static bool has_value(const firn_source *source, int column)
 
 // Points that come with a mass and without a volume have that of the material's density; the grid
 // would see too much around those at a surface.
-static void put_volume(const emission *e, size_t i)
+static void put_volume(const firn_seed_emission *e, size_t i)
 {
     float *volume = (float *)e->seeds->column[FIRN_VOLUME].data + i;
     const float *mass = (const float *)e->seeds->column[FIRN_MASS].data + i;
@@ -566,25 +316,25 @@ static void put_volume(const emission *e, size_t i)
         *volume = *mass / e->seeding->density;
 }
 
-static firn_result emit_points(emission *e, firn_error *error)
+static firn_result emit_points(firn_seed_emission *e, firn_error *error)
 {
     const firn_source_def *def = e->def;
-    FIRN_TRY(reserve_seeds(e->seeds, e->count + def->point_count, error));
+    FIRN_TRY(firn_seeds_reserve(e->seeds, e->count + def->point_count, error));
     double share = e->spacing * e->spacing * e->spacing;
     bool weighed = has_value(e->source, FIRN_MASS);
     int threads = e->seeding->thread_count > 1 ? e->seeding->thread_count : 1;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < def->point_count; i++) {
         firn_vec3 x = def->points[i];
-        seed s = {.origin = {(double)x.x, (double)x.y, (double)x.z},
-                  .mass = (double)e->seeding->density * share,
-                  .stiffness = 1.0,
-                  .density = 1.0};
-        put_seed(e, e->count + i, i, &s);
+        firn_seed s = {.origin = {(double)x.x, (double)x.y, (double)x.z},
+                       .mass = (double)e->seeding->density * share,
+                       .stiffness = 1.0,
+                       .density = 1.0};
+        firn_seed_put(e, e->count + i, i, &s);
         if (weighed)
             put_volume(e, e->count + i);
     }
-    e->count = choose(e->seeds, e->count, e->count + def->point_count);
+    e->count = firn_seeds_choose(e->seeds, e->count, e->count + def->point_count);
     return FIRN_OK;
 }
 
@@ -603,7 +353,7 @@ firn_result firn_source_emit(firn_source *source, const firn_seeding *seeding, d
     const firn_vec3 flow = flow_of(def);
     const double moving = time - source->moved;
     const double body = lattice_spacing(seeding->cell_size, def->particles_per_cell);
-    emission e = {
+    firn_seed_emission e = {
         .source = source,
         .def = def,
         .seeding = seeding,
@@ -671,19 +421,3 @@ void firn_source_change(firn_source *source, const firn_source_def *def, double 
     source->def.density_noise = def->density_noise;
     source->def.strength_noise = def->strength_noise;
 }
-
-static void release(firn_seeds *seeds, void (*body)(firn_budget *, firn_array *))
-{
-    body(seeds->budget, &seeds->position);
-    body(seeds->budget, &seeds->bond);
-    body(seeds->budget, &seeds->number);
-    for (int c = 0; c < FIRN_CHANNEL_MAX; c++)
-        body(seeds->budget, &seeds->column[c]);
-    seeds->count = seeds->total = 0;
-    seeds->wants = NULL;
-    seeds->look = NULL;
-}
-
-void firn_seeds_free(firn_seeds *seeds) { release(seeds, firn_array_free); }
-
-void firn_seeds_clear(firn_seeds *seeds) { release(seeds, firn_array_relax); }

@@ -152,8 +152,14 @@ class Collector:
         for other in chain(node):
             for own in tables.table_of(other)["inputs"]:
                 if own["kind"] == port["kind"]:
-                    return self.nodes[self.add(other)].get("inputs", {}).get(own["name"])
+                    found = self.nodes[self.add(other)].get("inputs", {}).get(own["name"])
+                    return self.field_of(found) if port["name"] == "field" else found
         return None
+
+    def field_of(self, sources):
+        """The cover that goes on as a field in pictures; None: there is none."""
+        return next((name for name in sources or [] if self.nodes[name]["type"] == "snow_cover" and
+                     self.nodes[name].get("params", {}).get("border", 0) > 0), None)
 
     def text(self):
         shot = self.shot

@@ -3,7 +3,7 @@
 import bpy
 from bpy.app.handlers import persistent
 
-from . import bake, drivers, motion, nodes, result, state, tree
+from . import bake, bodies, drivers, motion, nodes, result, state, tree
 
 
 @persistent
@@ -107,6 +107,7 @@ def on_saved(*_):
 def on_undo(*_):
     """Badges, problems and progress are of the time before; the cache is not."""
     for made in tree.trees():
+        bodies.update(made, bpy.context.scene)
         state.touch(made)
 
 
@@ -124,6 +125,7 @@ def on_unit():
         for obj in (made.particle_object, made.volume_object):
             if obj is not None:
                 result.stand_upright(obj, bpy.context.scene)
+        bodies.update(made, bpy.context.scene)
 
 
 def _listen():

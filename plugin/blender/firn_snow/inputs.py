@@ -5,6 +5,7 @@ one mesh with a moving pose; with the first change of shape it becomes a mesh fo
 """
 
 import json
+import math
 import os
 
 import bpy
@@ -101,16 +102,25 @@ class Input:
         self.warning = ""
         self.choice = node.choice()
         self.once = self.type == "snow_source"  # sources count at the first frame only
+        self.until = self._last_pose(node)
         self.shape = node.value(self.choice)
 
     def fail(self, message):
         raise firn.FirnError(f"{self.object.name}: {message}", "argument", self.name,
                              "scene_object")
 
+    def _last_pose(self, node):
+        """The last frame whose pose counts. A body goes its own way from its release on; the frame
+        behind that tells how fast it is let go."""
+        if self.type != "body":
+            return -math.inf if self.once else math.inf
+        release = node.value("release_frame")
+        return math.ceil(release) + 1 if release > 0.0 else -math.inf
+
     # --- Each frame ------------------------------------------------------------------------------
 
     def take(self, depsgraph, frame):
-        if self.once and self.poses:
+        if self.poses and frame > self.until:
             return
         evaluated = self.object.evaluated_get(depsgraph)
         matrix = evaluated.matrix_world.copy()
@@ -181,6 +191,9 @@ class Input:
             max(ratios) - min(ratios) < 1e-5
 
     def _begin_deforming(self):
+        if self.type == "body":
+            self.fail("it changes its shape, but a body keeps its own; use a collider for it, or "
+                      "switch off what deforms it")
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self.writer = firn.MeshWriter(self.path + ".new", self.name, self.fps, self.first)
         for _, matrix in self.poses:
@@ -203,7 +216,7 @@ class Input:
         taken as it stands. All else becomes a mesh."""
         if not self.object.data.filepath or self.object.modifiers:
             return False
-        if self.type == "collider":
+        if not self.once:
             scale = matrix.to_scale()
             return min(scale) > 0.0 and max(scale) - min(scale) < 1e-5 * max(scale)
         pose = axes.TO_FIRN.to_4x4() @ matrix
@@ -411,7 +424,7 @@ def walk(tree, context):
     driven = drivers.Sampler(tree, scene, export.names_of(tree))
     first, last = tree.frame_range(scene)
     here = (scene.frame_current, scene.frame_subframe)
-    animated = bool(driven.items) or any(moves(item) and not item.once for item in items)
+    animated = bool(driven.items) or any(moves(item) and item.until >= first for item in items)
     frames = range(first, last + 1) if animated else [first]
     try:
         for number, frame in enumerate(frames if items or driven.items else []):

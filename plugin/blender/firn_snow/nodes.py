@@ -33,6 +33,7 @@ DEFAULTS = {("write_particles", "format"): "bgeo"}
 FROM_OBJECT = {
     "collider": "file object deforming translation rotation scale",
     "snow_source": "file object center",
+    "body": "file object pieces translation rotation scale",
 }
 # Shapes whose sizes are in use; the table of the core has no conditions for them.
 SHAPES = {"half_size": ("box", "capsule"), "radius": ("sphere", "capsule")}
@@ -181,7 +182,7 @@ class FirnNode:
 
     def choice(self):
         """The parameter that says what kind of shape it is."""
-        return "shape" if self.firn_type == "collider" else "region"
+        return "region" if self.firn_type == "snow_source" else "shape"
 
     def is_visible(self, row):
         name = row["name"]

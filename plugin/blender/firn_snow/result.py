@@ -302,6 +302,8 @@ def reload(tree):
         files = volume_files(tree)
         if files:
             set_sequence(tree, files)
+    from . import bodies
+    bodies.update(tree, scene)
 
 
 def empty(tree):

@@ -3,7 +3,7 @@
 import bpy
 from bpy.props import StringProperty
 
-from . import firn, lookdev, result, solids, state, versions
+from . import bodies, firn, lookdev, result, solids, state, versions
 from .export import TreeOperator
 from .tree import trees
 
@@ -35,6 +35,7 @@ class FIRN_OT_show(TreeOperator, bpy.types.Operator):
         particles.hide_render = volume is not None
         _select(context, particles)
         solids.show(tree, context.scene)
+        bodies.show(tree, context.scene)
         _step_back(tree)
         state.redraw()
         return {"FINISHED"}

@@ -23,7 +23,7 @@ def show(tree, scene):
     for node in tree.nodes:
         if getattr(node, "firn_type", "") != "collider" or node.mute or node.uses_object():
             continue
-        mesh = _mesh(node)
+        mesh = mesh_of(node)
         if mesh is None:
             continue
         obj = bpy.data.objects.new(f"{tree.name} {node.name}", mesh)
@@ -41,7 +41,7 @@ def _collection(tree, scene):
     return found
 
 
-def _mesh(node):
+def mesh_of(node):
     """The shape in Blender's axes, at its own size; None: it is not shown."""
     shape = bmesh.new()
     kind = node.value("shape")

@@ -12,6 +12,7 @@
 #include "firn/force.h"
 #include "firn/level_set.h"
 #include "firn/material.h"
+#include "firn/patch.h"
 #include "firn/points.h"
 #include "firn/source.h"
 
@@ -46,7 +47,12 @@ typedef struct firn_source_data {
     float fall_speed;                  // m/s, of flakes in still air; 0: there is no air
     float fall_spread;                 // share by which flakes fall faster or slower
     float flutter;                     // m/s, that they sway with
+    const firn_patch *patch;           // where a field of such snow goes on; NULL: it cannot
 } firn_source_data;
+
+/// The patch of a source, or a sentence on why its snow cannot go on as a field.
+FIRN_API firn_result firn_source_patch(const firn_source_data *source, const firn_patch **patch,
+                                       firn_error *error);
 
 /// Something solid during the interval that ends with the frame that was cooked. The times of its
 /// keys are frames; the solver turns them into seconds.

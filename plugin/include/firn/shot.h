@@ -38,6 +38,7 @@ typedef struct firn_estimate {
     double memory_bytes;                       // of the process at its peak
     double base_bytes;                         // of them, before any snow
     double disk_bytes;                         // of the frames that are written
+    double usd_bytes;                          // that `firn usd` would add
     double seconds, seconds_low, seconds_high; // to simulate, and where the truth most likely is
     double machine_bytes, disk_free;           // what there is; 0: not known
     int frames, written;                       // that are simulated, that go to disk

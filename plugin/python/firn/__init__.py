@@ -17,6 +17,7 @@ Every failure is a FirnError that names node and parameter where there is one.
 
 from .alembic import Mesh, MeshWriter
 from .arrays import Attribute, Particles, Volume
+from .bodies import BodyMotion
 from .cache import Cache, CacheFile, CacheFrame, report, volume_metadata
 from .capi import VERSION, describe, library_path, load, program_path
 from .errors import FirnError
@@ -27,8 +28,8 @@ from .process import BakeProcess
 __version__ = VERSION
 
 __all__ = [
-    "Attribute", "BakeProcess", "CHECKPOINT", "Cache", "CacheFile", "CacheFrame", "FirnError",
-    "Graph", "Mesh", "MeshWriter", "Node", "Output", "Particles", "Problem", "Progress", "STOP",
-    "VERSION", "Volume", "Wedge", "describe", "library_path", "load", "program_path",
-    "read_particles", "read_volume", "report", "volume_metadata",
+    "Attribute", "BakeProcess", "BodyMotion", "CHECKPOINT", "Cache", "CacheFile", "CacheFrame",
+    "FirnError", "Graph", "Mesh", "MeshWriter", "Node", "Output", "Particles", "Problem",
+    "Progress", "STOP", "VERSION", "Volume", "Wedge", "describe", "library_path", "load",
+    "program_path", "read_particles", "read_volume", "report", "volume_metadata",
 ]

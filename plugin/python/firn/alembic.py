@@ -42,7 +42,8 @@ class Mesh:
         return Array(self._mesh.corner, capi.INT32, self._mesh.corner_count, 1, self)
 
     def __del__(self):
-        capi.load().firn_abc_mesh_free(byref(self._mesh))
+        if hasattr(self, "_mesh"):
+            capi.load().firn_abc_mesh_free(byref(self._mesh))
 
 
 class MeshWriter:

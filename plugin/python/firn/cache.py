@@ -4,6 +4,7 @@ import json
 import os
 
 from . import capi
+from .bodies import motions_of
 from .capi import byref, c_void_p, call, string, text
 from .errors import FirnError
 
@@ -93,6 +94,10 @@ class Cache:
             if file.node == node:
                 return file
         return None
+
+    def bodies(self):
+        """{name: BodyMotion} of the bodies whose poses the frames have."""
+        return motions_of(self)
 
     def damaged(self):
         """Files that are missing, cut off or changed, as (CacheFile, FirnError)."""

@@ -169,8 +169,8 @@ class SolverCost(Structure):
 
 class EstimateRow(Structure):
     _fields_ = [(name, c_double) for name in (
-        "particles", "memory_bytes", "base_bytes", "disk_bytes", "seconds", "seconds_low",
-        "seconds_high", "machine_bytes", "disk_free")] + [
+        "particles", "memory_bytes", "base_bytes", "disk_bytes", "usd_bytes", "seconds",
+        "seconds_low", "seconds_high", "machine_bytes", "disk_free")] + [
             ("frames", c_int), ("written", c_int), ("solver_count", c_size_t),
             ("solvers", SolverCost * 16), ("warning_count", c_size_t),
             ("warnings", c_char * 256 * 32)]

@@ -196,17 +196,27 @@ class Graph:
     """A scene. Used by one thread at a time; several graphs live side by side."""
 
     def __init__(self, handle=None):
-        self.handle = handle or c_void_p()
+        self._handle = None
+        if handle is not None and not isinstance(handle, c_void_p):
+            raise TypeError(f"Graph() is an empty scene; Graph.load({handle!r}) reads one")
+        self._handle = handle or c_void_p()
         if handle is None:
-            call("firn_graph_create", byref(self.handle))
+            call("firn_graph_create", byref(self._handle))
         self.shot = Shot(self)
+
+    @property
+    def handle(self):
+        """What the library calls the scene."""
+        if self._handle is None:
+            raise FirnError("the graph is closed")
+        return self._handle
 
     def __del__(self):
         self.close()
 
     def close(self):
         """Releases everything; arrays of its outputs must not be used any more."""
-        handle, self.handle = getattr(self, "handle", None), None
+        handle, self._handle = self._handle, None
         if handle:
             capi.load().firn_graph_destroy(handle)
 

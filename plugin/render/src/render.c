@@ -68,6 +68,17 @@ firn_vec3 firn_render_solid_albedo(const firn_render_def *def, const firn_render
     return scene->solids[solid].shape == FIRN_SHAPE_PLANE ? def->ground_albedo : def->solid_albedo;
 }
 
+// The field around a patch, where its snow ends.
+static firn_result add_field(firn_render *render, const firn_patch *patch, firn_error *error)
+{
+    firn_solids *solids = &render->solids;
+    firn_collider_def field = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), patch->center.y);
+    FIRN_TRY(firn_solids_add(solids, &field, render->def.ground_albedo, render->grid.origin,
+                             render->grid.voxel_size, error));
+    solids->list[solids->count - 1].patch = patch;
+    return FIRN_OK;
+}
+
 static firn_result make_solids(firn_render *render, const firn_render_scene *scene,
                                firn_error *error)
 {
@@ -78,11 +89,13 @@ static firn_result make_solids(firn_render *render, const firn_render_scene *sce
                         (def->ground == FIRN_GROUND_AUTO && scene->solid_count == 0 &&
                          (grid->value_count > 0 || render->grains.count > 0));
     setup->ground_height = def->ground == FIRN_GROUND_PLANE ? def->ground_height : setup->lower.y;
-    FIRN_TRY(firn_solids_open(&render->solids, scene->solid_count + 1, error));
+    FIRN_TRY(firn_solids_open(&render->solids, scene->solid_count + 2, error));
     for (size_t i = 0; i < scene->solid_count; i++)
         FIRN_TRY(firn_solids_add(&render->solids, &scene->solids[i],
                                  firn_render_solid_albedo(def, scene, i), grid->origin,
                                  grid->voxel_size, error));
+    if (scene->patch != NULL)
+        FIRN_TRY(add_field(render, scene->patch, error));
     if (!setup->has_ground)
         return FIRN_OK;
     firn_collider_def ground =

@@ -1,5 +1,7 @@
 #include "solids.h"
 
+#include "firn/noise.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -134,6 +136,21 @@ static bool is_near(const firn_solid *solid, firn_vec3 from, firn_vec3 d, float 
     return cross_box(center, half, from, d, range, side) && range[1] > 0.0f && range[0] < end;
 }
 
+// Whether light passes a plane at a distance, since it is open there. Its edge frays, as snow does:
+// a clean line would be the first thing to be seen.
+static bool is_open(const firn_solid *solid, firn_vec3 from, firn_vec3 direction, float distance)
+{
+    firn_vec3 p = firn_add_scaled(solid->origin, solid->voxel_size,
+                                  firn_add_scaled(from, distance, direction));
+    const float fray = 0.15f; // of a border
+    float over = firn_patch_inset(solid->patch, p.x, p.z) - FIRN_PATCH_FULL;
+    if (fabsf(over) > fray)
+        return over > 0.0f;
+    const double lump[3] = {14.0 * (double)p.x, 0.5, 14.0 * (double)p.z};
+    const double crumb[3] = {70.0 * (double)p.x, 0.5, 70.0 * (double)p.z};
+    return over > fray * (float)(0.6 * firn_noise(lump, 1) + 0.4 * firn_noise(crumb, 2));
+}
+
 bool firn_solids_meet(const firn_solids *solids, firn_vec3 from, firn_vec3 direction, firn_hit *hit)
 {
     bool met = false;
@@ -146,8 +163,12 @@ bool firn_solids_meet(const firn_solids *solids, firn_vec3 from, firn_vec3 direc
         firn_vec3 local = firn_transform_point_inverse(solid->pose, from);
         firn_vec3 d = firn_scale(1.0f / solid->pose.scale, firn_rotate(back, direction));
         firn_vec3 normal;
-        if (!meet_shape(solid, local, d, &hit->distance, &normal))
+        float distance = hit->distance;
+        if (!meet_shape(solid, local, d, &distance, &normal))
             continue;
+        if (solid->patch != NULL && is_open(solid, from, direction, distance))
+            continue;
+        hit->distance = distance;
         hit->normal = firn_rotate(solid->pose.rotation, normal);
         hit->albedo = solid->albedo;
         hit->solid = solid;
@@ -211,7 +232,9 @@ firn_result firn_solids_add(firn_solids *solids, const firn_collider_def *def, f
                           .half_size = def->half_size,
                           .radius = def->radius,
                           .offset = def->offset / def->pose.scale,
-                          .albedo = albedo};
+                          .albedo = albedo,
+                          .origin = origin,
+                          .voxel_size = voxel_size};
     solids->count++;
     if (def->shape == FIRN_SHAPE_LEVEL_SET) {
         if (def->level_set == NULL)

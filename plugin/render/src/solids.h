@@ -5,6 +5,7 @@
 #include "block_index.h"
 
 #include "firn/collider.h"
+#include "firn/patch.h"
 
 /// A solid in voxel space: world there means voxel space, local the space of the shape.
 typedef struct firn_solid {
@@ -14,6 +15,11 @@ typedef struct firn_solid {
     float radius, offset;
     firn_vec3 albedo;
     firn_vec3 lower, upper; // voxels, box around it; planes have none
+
+    // Of a plane that is open where a patch is.
+    const firn_patch *patch; // NULL: it has no end
+    firn_vec3 origin;        // m, of voxel space
+    float voxel_size;        // m
 
     // Of a level set.
     const firn_level_set *set;

@@ -16,6 +16,7 @@
 #include "firn/collider.h"
 #include "firn/field.h"
 #include "firn/params.h"
+#include "firn/patch.h"
 #include "firn/points.h"
 
 #ifdef __cplusplus
@@ -150,6 +151,7 @@ typedef struct firn_render_scene {
     int frame;                       // that files name
     const firn_grains *grains;       // NULL: none
     const firn_vec3 *solid_colors;   // of each solid; zero, or NULL: as the settings say
+    const firn_patch *patch;         // a field of snow lies around it to the horizon; NULL: none
 } firn_render_scene;
 
 typedef struct firn_render firn_render;
