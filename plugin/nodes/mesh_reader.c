@@ -164,7 +164,12 @@ static firn_result read_number(firn_mesh_reader *r, int number, firn_mesh *mesh,
 // The nearest file in a direction that can be read; within the range that was found.
 static bool read_beyond(firn_mesh_reader *r, int number, int step, int *found, firn_mesh *mesh)
 {
-    for (int i = 0, n = number + step; i < GAP_LIMIT && r->clip.ranged; i++, n += step) {
+    int begin = number + step;
+    if (r->clip.ranged && step < 0 && begin > r->clip.last)
+        begin = (int)r->clip.last;
+    if (r->clip.ranged && step > 0 && begin < r->clip.first)
+        begin = (int)r->clip.first;
+    for (int i = 0, n = begin; i < GAP_LIMIT && r->clip.ranged; i++, n += step) {
         if (n < r->clip.first || n > r->clip.last)
             return false;
         if (read_number(r, n, mesh, NULL) == FIRN_OK) {

@@ -175,6 +175,27 @@ static void missing_and_cut_frames_are_named(void **state)
     fixture_remove(folder);
 }
 
+// The shot and the frames around it go on beyond the last file.
+static void a_sequence_that_ends_early_holds_its_last_file(void **state)
+{
+    (void)state;
+    char folder[64], from[128], to[128];
+    fixture_folder(folder, sizeof folder);
+    static const char *const meshes[] = {"ground.shape=mesh", "ground.file=slab.$F4.obj",
+                                         "ground.mesh_voxel_size=0.05",
+                                         "ground.sequence_missing=hold", NULL};
+    for (int frame = 1; frame <= 3; frame++) {
+        write_obj(folder);
+        snprintf(from, sizeof from, "%s/slab.obj", folder);
+        snprintf(to, sizeof to, "%s/slab.%04d.obj", folder, frame);
+        assert_int_equal(rename(from, to), 0);
+    }
+    firn_graph *graph = with_ground(folder, meshes);
+    assert_rests_on(graph, 0.0f);
+    firn_graph_destroy(graph);
+    fixture_remove(folder);
+}
+
 static void a_source_fills_a_mesh(void **state)
 {
     (void)state;
@@ -203,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(meshes_and_level_sets_hold_the_snow),
         cmocka_unit_test(missing_and_cut_frames_are_named),
+        cmocka_unit_test(a_sequence_that_ends_early_holds_its_last_file),
         cmocka_unit_test(a_source_fills_a_mesh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

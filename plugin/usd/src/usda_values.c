@@ -116,9 +116,13 @@ firn_result firn_usd_doc_words(firn_usd_doc *doc, firn_usd_ref value, const char
     const char **list = firn_alloc(ROOM * sizeof *list);
     if (list == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "cannot read '%.300s': out of memory", doc->path);
-    firn_usda_cursor c = {doc->text + (doc->is_text ? value.place : 0), doc->text + doc->text_size};
-    firn_result result = doc->is_text ? read_words(doc, c, list, ROOM, count, error)
-                                      : crate_words(doc, value.place, list, ROOM, count, error);
+    firn_result result;
+    if (doc->is_text) {
+        firn_usda_cursor c = {doc->text + value.place, doc->text + doc->text_size};
+        result = read_words(doc, c, list, ROOM, count, error);
+    } else {
+        result = crate_words(doc, value.place, list, ROOM, count, error);
+    }
     if (result != FIRN_OK) {
         firn_free(list);
         return result;
