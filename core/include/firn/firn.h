@@ -16,6 +16,7 @@
 #include "firn/params.h"
 #include "firn/sim.h"
 #include "firn/sim_bodies.h"
+#include "firn/sim_heat.h"
 #include "firn/sim_ranks.h"
 #include "firn/solid_set.h"
 #include "firn/source.h"

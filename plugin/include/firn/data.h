@@ -46,6 +46,7 @@ typedef struct firn_source_data {
     float fall_speed;                  // m/s, of flakes in still air; 0: there is no air
     float fall_spread;                 // share by which flakes fall faster or slower
     float flutter;                     // m/s, that they sway with
+    const firn_material_def *partner;  // what the material melts or freezes to; NULL: nothing
 } firn_source_data;
 
 /// Something solid during the interval that ends with the frame that was cooked. The times of its
@@ -142,6 +143,7 @@ typedef struct firn_data {
     const firn_stat *stats;
     const firn_force_data *force;
     const firn_joint_data *joint;
+    const firn_material_def *partner; // of a material: what it melts or freezes to; NULL: nothing
 } firn_data;
 
 #ifdef __cplusplus
