@@ -186,7 +186,7 @@ static firn_material_def water(void)
 /// A block on a floor between walls, of snow that melts to water.
 static scene block_open(float cell, int threads, firn_collider_id *floor)
 {
-    firn_sim_def def = heat_def(cell, 20000.0f);
+    firn_sim_def def = heat_def(cell, 60000.0f);
     def.gravity = firn_vec(0.0f, -9.81f, 0.0f);
     def.thread_count = threads;
     scene s = scene_open(&def);
@@ -195,7 +195,7 @@ static scene block_open(float cell, int threads, firn_collider_id *floor)
     snow.density = 900.0f;
     firn_material_id solid = scene_material(&s, &snow), liquid = scene_material(&s, &wet);
     scene_check(&s, firn_sim_pair_materials(s.sim, solid, liquid, &s.error));
-    firn_vec3 size = {6.0f * cell, 4.0f * cell, 6.0f * cell};
+    firn_vec3 size = {4.0f * cell, 3.0f * cell, 4.0f * cell};
     scene_walls(&s, firn_vec(0.0f, 0.0f, 0.0f), size);
     firn_collider_def plane = firn_collider_def_plane(firn_vec(0.0f, 1.0f, 0.0f), 0.0f);
     plane.temperature = (float)ZERO + 50.0f;
