@@ -68,13 +68,14 @@ MAY_ALSO_INCLUDE = {
     "core/include/firn/solid_set.h": {"collider"},
     "core/include/firn/body.h": {"collider"},
     "core/include/firn/sim_bodies.h": {"body", "sim"},
+    "core/include/firn/sim_heat.h": {"sim"},
     "plugin/include/firn/ranks.h": {"exchange"},
     "plugin/include/firn/data.h": {"body", "channel", "collider", "field", "force", "material",
                                    "patch", "points", "source"},
 }
 MAY_INCLUDE_PRIVATE = {
     "plugin/src": {"nodes/nodes.h"},
-    "plugin/cli": {f"report/{name}.h" for name in ("followed", "surface_points", "view",
+    "plugin/cli": {f"report/{name}.h" for name in ("followed", "surface_points", "tint", "view",
                                                    "wedge_table")},
 }
 # The rooms of core/src, and those whose headers each may include. What a second solver needs does

@@ -93,6 +93,18 @@ class Mesh:
             last = first + (count - 1) * around
             self.faces.append([nose, last + k, last + j])
 
+    def turned(self, profile, around=48):
+        """Turns a closed outline in radius, height, counterclockwise, about the Y axis."""
+        first, count = len(self.points), len(profile)
+        for k in range(around):
+            b = 2 * math.pi * k / around
+            self.points += [(r * math.cos(b), y, -r * math.sin(b)) for r, y in profile]
+        for k in range(around):
+            a, b = first + k * count, first + (k + 1) % around * count
+            for i in range(count):
+                j = (i + 1) % count
+                self.faces.append([a + i, b + i, b + j, a + j])
+
     def write(self, name):
         lines = ["# Written by make_meshes.py."]
         lines += ["v %.6g %.6g %.6g" % point for point in self.points]
@@ -248,7 +260,15 @@ def roof():
     mesh.write("roof.obj")
 
 
+def cone():
+    """An ice cream cone that stands on its tip, open above, and the ring that holds it."""
+    mesh = Mesh()
+    mesh.turned([(0.001, 0.0), (0.012, 0.0), (0.065, 0.16), (0.055, 0.16), (0.001, 0.02)])
+    mesh.write("cone.obj")
+
+
 if __name__ == "__main__":
+    cone()
     wedge()
     plow_blade()
     slope()

@@ -2,6 +2,7 @@
 #include "firn/picture.h"
 
 #include "output.h"
+#include "report/tint.h"
 #include "report/view.h"
 
 #include "firn/png.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 typedef struct request {
-    const char *frame, *size, *view, *zoom, *output;
+    const char *frame, *size, *view, *zoom, *color, *output;
 } request;
 
 static bool read_def(const request *r, firn_picture_def *def)
@@ -26,13 +27,21 @@ static bool read_def(const request *r, firn_picture_def *def)
     return true;
 }
 
-static firn_result draw(firn_view *view, const firn_picture_def *def, const char *output,
-                        firn_error *error)
+static firn_result draw(firn_view *view, const firn_picture_def *def, const char *color,
+                        const char *output, firn_error *error)
 {
     uint8_t *rgb = NULL;
-    FIRN_TRY(firn_view_draw(view, def, &rgb, error));
-    firn_result result = firn_png_write(output, def->width, def->height, rgb, error);
+    firn_tint *tint = NULL;
+    if (color != NULL)
+        FIRN_TRY(
+            firn_tint_make(firn_view_scene(view), firn_view_points(view), color, &tint, error));
+    firn_result result = firn_view_draw(view, def, &rgb, error);
+    if (result == FIRN_OK && tint != NULL)
+        result = firn_picture_render(def, firn_tint_scene(tint), rgb, error);
+    if (result == FIRN_OK)
+        result = firn_png_write(output, def->width, def->height, rgb, error);
     firn_free(rgb);
+    firn_tint_free(tint);
     return result;
 }
 
@@ -60,7 +69,7 @@ static int run(const void *memory, const firn_words *words)
         result = firn_view_load(view, frame, &error);
     }
     if (result == FIRN_OK)
-        result = draw(view, &def, output, &error);
+        result = draw(view, &def, r->color, output, &error);
     if (result == FIRN_OK)
         printf("%s: %zu particles, frame %d\n", output, firn_view_scene(view)->clouds[0].count,
                frame);
@@ -74,6 +83,9 @@ static const firn_option rows[] = {
     {"--view", "AZIMUTH,ELEVATION", "degrees from which to look; 35,18 unless given",
      offsetof(request, view)},
     {"--zoom", "FACTOR", "2 goes to half the distance", offsetof(request, zoom)},
+    {"--color", "COLUMN[=LOW,HIGH]",
+     "colors particles by what they carry, such as temperature=263,283 or material",
+     offsetof(request, color)},
     {"-o", "FILE.png", "picture.png unless given", offsetof(request, output)},
 };
 

@@ -17,7 +17,7 @@ typedef struct state {
 } state;
 
 #define MOTION "translation rotation scale"
-#define TOUCH "contact friction restitution adhesion sticking_speed"
+#define TOUCH "contact friction restitution adhesion sticking_speed temperature heat_exchange"
 static const firn_node_rows rows[] = {
     {firn_solid_params, 0},
     {firn_collider_params, offsetof(settings, def), "shape"},
@@ -94,6 +94,8 @@ static firn_result follow_touch(const firn_cook *cook, firn_error *error)
     own->data.def.restitution = own->scratch.def.restitution;
     own->data.def.adhesion = own->scratch.def.adhesion;
     own->data.def.sticking_speed = own->scratch.def.sticking_speed;
+    own->data.def.temperature = own->scratch.def.temperature;
+    own->data.def.heat_exchange = own->scratch.def.heat_exchange;
     return FIRN_OK;
 }
 

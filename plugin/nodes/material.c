@@ -9,14 +9,16 @@ typedef struct settings {
 
 #define ANIMATED                                                                                   \
     "density young_modulus poisson_ratio hardening critical_compression critical_stretch jp_min "  \
-    "jp_max damping friction_angle cohesion sound_speed viscosity yield_stress"
+    "jp_max damping friction_angle cohesion sound_speed viscosity yield_stress conductivity "      \
+    "soft_stiffness stiff_below"
 
 static const firn_node_rows rows[] = {{firn_material_params, offsetof(settings, def)}};
 
 static const firn_param params[] = {
-    {FIRN_PARAM(settings, preset), FIRN_CHOICE, .max = 9.0, .unit = "",
+    {FIRN_PARAM(settings, preset), FIRN_CHOICE, .max = 15.0, .unit = "",
      .help = "Kind of snow, or of other matter, to start from; the values below change it",
-     .choices = "paper|powder|packing|wet|icy|muddy|snowball|fresh|jelly|sand|water|mud"},
+     .choices = "paper|powder|packing|wet|icy|muddy|snowball|fresh|jelly|sand|water|mud|slush|"
+                "chocolate|honey|ice"},
 };
 
 static void reset(void *memory)
@@ -41,8 +43,15 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     if (firn_cook_is_animated(cook, ANIMATED) && cook->frame > cook->start_frame)
         FIRN_TRY(firn_cook_evaluate(cook, cook->frame - 0.5, kept, error));
     cook->output->material = &kept->def;
+    if (firn_cook_input_count(cook, "partner") > 0)
+        cook->output->partner = firn_cook_input(cook, "partner", 0)->material;
     return FIRN_OK;
 }
+
+static const firn_node_input inputs[] = {
+    {"partner", FIRN_KIND_MATERIAL, false, false,
+     "The liquid that it melts to, or the solid that it freezes to"},
+};
 
 const firn_node_type firn_node_material = {
     .size = sizeof(firn_node_type),
@@ -57,6 +66,8 @@ const firn_node_type firn_node_material = {
     .row_count = FIRN_COUNT(rows),
     .settings_size = sizeof(settings),
     .animated = ANIMATED,
+    .inputs = inputs,
+    .input_count = FIRN_COUNT(inputs),
     .output = FIRN_KIND_MATERIAL,
     .reset = reset,
     .preset = preset,

@@ -108,6 +108,7 @@ static firn_result cook(firn_cook *cook, firn_error *error)
     if (firn_cook_input_count(cook, "material") > 0) {
         own->material = *firn_cook_input(cook, "material", 0)->material;
         own->data.material = &own->material;
+        own->data.partner = firn_cook_input(cook, "material", 0)->partner;
     }
     if (!own->made) {
         FIRN_TRY(make(cook, error));

@@ -112,8 +112,10 @@ static firn_result cook(firn_cook *cook, firn_error *error)
         return FIRN_OK;
     own->material = firn_material_def_default();
     firn_material_def_preset("fresh", &own->material, NULL);
-    if (firn_cook_input_count(cook, "material") > 0)
+    if (firn_cook_input_count(cook, "material") > 0) {
         own->material = *firn_cook_input(cook, "material", 0)->material;
+        own->data.partner = firn_cook_input(cook, "material", 0)->partner;
+    }
     FIRN_TRY(check_density(own->material.density, rate_of(s), s->fall_speed, error));
     own->data.material = &own->material;
     own->data.fall_speed = s->fall_speed;

@@ -3,6 +3,7 @@
 #include "channel_columns.h"
 #include "force_links.h"
 #include "point_file.h"
+#include "solver_materials.h"
 #include "solver_ranks.h"
 #include "solver_solids.h"
 
@@ -35,8 +36,7 @@ typedef struct state {
     firn_solver_solids solids; // and all numbers, the first STAT_COUNT of the simulation
     firn_force_id *forces;
     firn_source_id *sources;
-    firn_material_id *materials; // of each source; 0: it has none
-    firn_material_id common;     // of sources that have none
+    firn_solver_pair *materials; // of each source, and behind them of those that have none
 
     int channel_count;       // of the simulation
     firn_attribute *columns; // of those that are published
@@ -123,19 +123,6 @@ static void release(void *memory)
 
 // --- Building the simulation ---------------------------------------------------------------------
 
-static firn_result add_material(state *own, const firn_material_def *def, firn_material_id *id,
-                                firn_error *error)
-{
-    *id = (firn_material_id){0, 0};
-    return def != NULL ? firn_sim_add_material(own->sim, def, id, error) : FIRN_OK;
-}
-
-static const firn_material_def *common_material(const firn_cook *cook)
-{
-    bool linked = firn_cook_input_count(cook, "material") > 0;
-    return linked ? firn_cook_input(cook, "material", 0)->material : NULL;
-}
-
 // What any source gives all particles have.
 static firn_result add_channels(const firn_cook *cook, firn_error *error)
 {
@@ -152,19 +139,20 @@ static firn_result add_channels(const firn_cook *cook, firn_error *error)
 
 static firn_result add_sources(const firn_cook *cook, firn_error *error)
 {
+    const settings *s = cook->settings;
     state *own = cook->state;
     size_t count = firn_cook_input_count(cook, "sources");
     own->sources = firn_alloc_zero((count + 1) * sizeof *own->sources);
     own->materials = firn_alloc_zero((count + 1) * sizeof *own->materials);
     if (own->sources == NULL || own->materials == NULL)
         return firn_fail(error, FIRN_ERR_MEMORY, "out of memory: cannot add the sources");
-    FIRN_TRY(add_material(own, common_material(cook), &own->common, error));
+    FIRN_TRY(firn_solver_materials_begin(cook, &s->def, own->sim, own->materials, error));
     FIRN_TRY(add_channels(cook, error));
     for (size_t i = 0; i < count; i++) {
         const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
         firn_source_def def = source->def;
-        FIRN_TRY(add_material(own, source->material, &own->materials[i], error));
-        def.material = source->material != NULL ? own->materials[i] : own->common;
+        FIRN_TRY(firn_solver_materials_add(cook, &s->def, own->sim, i, own->materials, error));
+        def.material = own->materials[source->material != NULL ? i : count].own;
         firn_result added = firn_sim_add_source(own->sim, &def, &own->sources[i], error);
         FIRN_TRY(firn_cook_blame(cook, "sources", i, added));
     }
@@ -185,7 +173,7 @@ static firn_result add_air(const firn_cook *cook, firn_error *error)
         air.fall_spread = source->fall_spread;
         air.flutter = source->flutter;
         const firn_material_def *material =
-            source->material != NULL ? source->material : common_material(cook);
+            source->material != NULL ? source->material : firn_solver_common(cook);
         if (material != NULL)
             air.density = material->density;
         return firn_sim_add_force(own->sim, &air, NULL, error);
@@ -213,13 +201,9 @@ static firn_result apply_keys(const firn_cook *cook, firn_error *error)
 {
     state *own = cook->state;
     FIRN_TRY(apply_own_keys(cook, error));
-    if (own->common.index1 > 0)
-        FIRN_TRY(firn_sim_change_material(own->sim, own->common, common_material(cook), error));
+    FIRN_TRY(firn_solver_materials_change(cook, own->sim, own->materials, error));
     for (size_t i = 0; i < firn_cook_input_count(cook, "sources"); i++) {
         const firn_source_data *source = firn_cook_input(cook, "sources", i)->source;
-        if (source->material != NULL)
-            FIRN_TRY(
-                firn_sim_change_material(own->sim, own->materials[i], source->material, error));
         FIRN_TRY(firn_sim_change_source(own->sim, own->sources[i], &source->def, error));
     }
     FIRN_TRY(firn_solver_solids_change(&own->solids, cook, own->sim, error));

@@ -56,7 +56,7 @@ static void every_preset_is_valid_described_and_different(void **state)
             assert_memory_not_equal(&def, &other, sizeof def);
         }
     }
-    assert_int_equal(count, 12);
+    assert_int_equal(count, 16);
     assert_null(firn_material_presets(-1));
 }
 

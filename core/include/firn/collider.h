@@ -36,6 +36,8 @@ typedef struct firn_collider_def {
     float adhesion;                  // Pa, that it takes to pull snow off
     float sticking_speed;            // m/s, slower grains stay where they hit; 0: see restitution
     float offset;                    // m, grows the surface outward
+    float temperature;               // K, of its surface; 0: no heat passes
+    float heat_exchange;             // W/(m^2 K), between it and what touches it
     double active_from, active_to;   // s, simulated time in which it collides
     const firn_level_set *level_set; // for FIRN_SHAPE_LEVEL_SET; the arrays must outlive its use
 } firn_collider_def;

@@ -18,6 +18,7 @@
 #include "firn/patch.h"
 #include "firn/sim.h"
 #include "firn/sim_bodies.h"
+#include "firn/sim_heat.h"
 #include "firn/sim_ranks.h"
 #include "firn/solid_set.h"
 #include "firn/source.h"

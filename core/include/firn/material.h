@@ -37,6 +37,16 @@ typedef struct firn_material_def {
     float yield_stress;   // Pa
     float crush;          // Pa, pressure at which pores collapse
     float crack_opening;  // m, in which cohesion falls by a factor e
+    // Heat, firn/sim_heat.h:
+    float conductivity;         // W/(m K); 0: after model and density
+    float heat_capacity;        // J/(kg K), solid
+    float liquid_heat_capacity; // J/(kg K)
+    float latent_heat;          // J/kg
+    float melting_point;        // K
+    float soft_stiffness;       // share of the stiffness that is left at the melting point
+    float stiff_below;          // K, up to which all of it is there
+    float melt_at, freeze_at;   // liquid fraction at which it becomes its partner
+    float freeze_after;         // s, after which a liquid becomes its partner anyway; 0: never
 } firn_material_def;
 
 FIRN_API void firn_material_def_reset(firn_material_def *def, size_t size);
@@ -58,7 +68,7 @@ typedef struct firn_material_preset {
 FIRN_API const firn_material_preset *firn_material_presets(int index);
 
 /// Fills def with a named preset: paper, powder, packing, wet, icy, muddy, snowball, fresh, jelly,
-/// sand, water, mud.
+/// sand, water, mud, slush, chocolate, honey, ice.
 FIRN_API firn_result firn_material_def_preset(const char *name, firn_material_def *def,
                                               firn_error *error);
 

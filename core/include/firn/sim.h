@@ -62,6 +62,10 @@ typedef struct firn_sim_def {
     double memory_limit;                  // MB, 0: none
     int isa;                              // FIRN_ISA_NATIVE or FIRN_ISA_PORTABLE
     int free_flight;                      // FIRN_FLIGHT_OFF and so on
+    bool heat;                            // particles have a temperature that acts, sim_heat.h
+    float heat_speed, air_temperature, air_exchange; // s/s; K; W/(m^2 K), 0: none passes
+    float sun; // W/m^2 that snow takes up where it faces sun_direction
+    firn_vec3 sun_direction;
 } firn_sim_def;
 
 FIRN_API void firn_sim_def_reset(firn_sim_def *def, size_t size);

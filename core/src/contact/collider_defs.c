@@ -31,6 +31,12 @@ static const firn_param collider_params[] = {
      "speed)^2) of their speed back. 0.3 with a restitution of 0.3 suits flakes; 0: all above 0.1 "
      "m/s bounce alike", .added = true},
     {ROW(offset), FIRN_FLOAT, {0.0}, -100.0, 100.0, "m", "Grows the surface outward"},
+    {ROW(temperature), FIRN_FLOAT, {0.0}, 0.0, 1e4, "K",
+     "Temperature of its surface, for heat of the solver: 0 C is 273.15 K; 0: no heat passes",
+     .added = true},
+    {ROW(heat_exchange), FIRN_FLOAT, {500.0}, 0.0, 1e9, "W/(m^2 K)",
+     "Heat that passes between it and what touches it, for each degree between them: 500 for snow "
+     "on metal; very large holds what touches at its temperature", .added = true},
     {ROW(active_from), FIRN_DOUBLE, {-1e9}, -1e9, 1e9, "s",
      "Simulated time from which it collides"},
     {ROW(active_to), FIRN_DOUBLE, {1e9}, -1e9, 1e9, "s",

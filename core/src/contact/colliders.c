@@ -186,6 +186,8 @@ firn_result firn_colliders_change(firn_colliders *colliders, firn_collider_id id
     own->restitution = def->restitution;
     own->adhesion = def->adhesion;
     own->sticking_speed = def->sticking_speed;
+    own->temperature = def->temperature;
+    own->heat_exchange = def->heat_exchange;
     return FIRN_OK;
 }
 

@@ -188,6 +188,17 @@ firn_node_contact firn_colliders_touch_node(const firn_colliders *colliders, con
 float firn_colliders_gap(const firn_colliders *colliders, const firn_near *near,
                          firn_vec3 position);
 
+/// The nearest of near that has a temperature: that and its exchange of heat, and the distance (m)
+/// from it. False: there is none.
+typedef struct firn_warm_wall {
+    float gap, temperature, exchange; // m, K, W/(m^2 K)
+} firn_warm_wall;
+bool firn_colliders_warmth(const firn_colliders *colliders, const firn_near *near,
+                           firn_vec3 position, firn_warm_wall *wall);
+
+/// True when one of them has a temperature.
+bool firn_colliders_are_warm(const firn_colliders *colliders);
+
 /// Particle pass: a particle (start of the substep) that wants to move with its velocity for dt,
 /// that of the prepared substep. It flies to the surface and goes on from there with the velocity
 /// after the contact; the push moves it out of whatever it would end in, to the side it came from,

@@ -256,6 +256,31 @@ float firn_colliders_gap(const firn_colliders *colliders, const firn_near *near,
     return gap;
 }
 
+bool firn_colliders_warmth(const firn_colliders *colliders, const firn_near *near,
+                           firn_vec3 position, firn_warm_wall *wall)
+{
+    *wall = (firn_warm_wall){.gap = 1e30f};
+    for (int i = 0; i < near->count; i++) {
+        const firn_collider *collider = firn_collider_slot(colliders, near->index[i]);
+        if (!(collider->def.temperature > 0.0f))
+            continue;
+        float gap = firn_collider_distance(collider, position).value;
+        if (gap < wall->gap)
+            *wall = (firn_warm_wall){gap, collider->def.temperature, collider->def.heat_exchange};
+    }
+    return wall->temperature > 0.0f;
+}
+
+bool firn_colliders_are_warm(const firn_colliders *colliders)
+{
+    for (int i = 0; i < colliders->slot_count; i++) {
+        const firn_collider *collider = firn_collider_slot(colliders, i);
+        if (collider->alive && collider->def.temperature > 0.0f)
+            return true;
+    }
+    return false;
+}
+
 // The way of a particle as a collider sees it: in the collider's frame, which moves, or in the
 // world when the surface deforms.
 typedef struct path {

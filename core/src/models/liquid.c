@@ -26,6 +26,7 @@ const firn_model firn_model_liquid = {
     .packs = firn_liquid_packs,
     .keeps_f = firn_liquid_keeps_f,
     .is_implicit = true,
+    .flows = true,
     .needs_affine = true,
     .bond_column = FIRN_NO_COLUMN,
     .prepare = prepare,

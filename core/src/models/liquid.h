@@ -1,9 +1,10 @@
 /// Liquids that are a little compressible: pressure from the volume ratio J, viscosity, and a yield
 /// stress by choice (Bingham). One particle per lane.
 ///
-/// J is kept in the slot of J_P and follows the divergence of the velocity. The slots of F are used
-/// only where there is a yield stress: they hold the symmetric, unimodular b of the elastic shear
-/// below it.
+/// J is kept in the slot of J_P. It follows the divergence of the velocity and is drawn to the
+/// density that is really there, so that no volume is lost for good. The slots of F are used only
+/// where there is a yield stress: they hold the symmetric, unimodular b of the elastic shear below
+/// it.
 #ifndef FIRN_MODEL_LIQUID_H
 #define FIRN_MODEL_LIQUID_H
 
@@ -13,7 +14,7 @@
 enum {
     firn_liquid_packs = false,
     firn_liquid_keeps_f = false,
-    firn_liquid_weighs = false,
+    firn_liquid_weighs = true,
     firn_liquid_wears = false,
 };
 
@@ -27,8 +28,8 @@ enum {
     FIRN_LIQUID_WAVE_FACTOR // m/s for a viscosity of 1 Pa s and cells of 1 m
 };
 
-/// J beyond which water has parted and no longer counts its volume.
-#define FIRN_LIQUID_OPEN 1.02f
+/// Cells that sound crosses while J comes near the density around.
+#define FIRN_LIQUID_FILTER 10.0f
 #define FIRN_LIQUID_LEAST 0.2f
 
 /// Share of density * speed of sound * cell size that resists changes of volume: what makes waves
@@ -119,12 +120,28 @@ FIRN_INLINE void firn_liquid_shear(firn_matter *matter, firn_fm3 step)
     matter->f = firn_fm3_select(rigidity > 0.0f, firn_fm3_from_fs3(b), matter->f);
 }
 
-/// A filter that draws J to the density on the grid would come here.
+/// The volume ratio that goes with the density around: not above one, since at a surface half of
+/// what is there is air. A particle sees itself, too: where all lie anyhow, as in what has sloshed,
+/// that makes the density look larger than it is by the mean square of the kernel, 0.166 of a cell;
+/// where they lie in rows, by nothing. Liquids are between the two.
+FIRN_INLINE firn_fx firn_liquid_around(const firn_matter *matter)
+{
+    const float own = 0.12f;
+    firn_fx others = matter->packing - own * matter->cells;
+    return firn_fx_ratio(firn_fx_set(1.0f), firn_fx_max(firn_fx_set(1.0f), others));
+}
+
 FIRN_INLINE firn_liquid_group firn_liquid_update(firn_matter *matter, firn_fm3 gradient, float dt)
 {
+    const firn_lane_materials *m = &matter->materials;
     firn_fx rate = gradient.m[0] + gradient.m[4] + gradient.m[8];
-    matter->jp = firn_fx_clamp(matter->jp + dt * rate * matter->jp, firn_fx_set(FIRN_LIQUID_LEAST),
-                               firn_fx_set(FIRN_LIQUID_OPEN));
+    firn_fx sound = firn_fx_ratio(firn_material_of(m, FIRN_LIQUID_BULK),
+                                  firn_material_of(m, FIRN_LIQUID_IMPEDANCE));
+    firn_fx turns = (dt / (FIRN_LIQUID_FILTER * matter->cell_size)) * sound;
+    firn_fx share = firn_fx_ratio(turns, 1.0f + turns);
+    matter->jp += dt * rate * matter->jp;
+    matter->jp += share * (firn_liquid_around(matter) - matter->jp);
+    matter->jp = firn_fx_clamp(matter->jp, firn_fx_set(FIRN_LIQUID_LEAST), firn_fx_set(1.0f));
     if (firn_liquid_moves_f(matter))
         firn_liquid_shear(matter, firn_fm3_scale(firn_fx_set(dt), gradient));
     return firn_liquid_load(matter);

@@ -84,6 +84,35 @@ static const firn_param material_params[] = {
      "How far a crack opens until most of its cohesion is gone. Smaller is brittle and breaks into "
      "more pieces, larger is tough and doughy. The same for cells of any size",
      .visible_when = "model==porous", .added = true},
+    {ROW(conductivity), FIRN_FLOAT, {0.0}, 0.0, 1e4, "W/(m K)",
+     "How well it conducts heat: ice 2.2, water 0.56, snow 0.1 at 200 kg/m^3 and 0.37 at 400; 0 "
+     "takes these, by model and density. Acts with heat of the solver, like all below",
+     .added = true},
+    {ROW(heat_capacity), FIRN_FLOAT, {2100.0}, 1.0, 1e5, "J/(kg K)",
+     "Heat that warms a kilogram of it by one degree while it is solid; ice 2100", .added = true},
+    {ROW(liquid_heat_capacity), FIRN_FLOAT, {4186.0}, 1.0, 1e5, "J/(kg K)",
+     "The same when it has melted; water 4186", .added = true},
+    {ROW(latent_heat), FIRN_FLOAT, {334e3}, 1.0, 1e7, "J/kg",
+     "Heat that melts a kilogram of it; water 334,000", .added = true},
+    {ROW(melting_point), FIRN_FLOAT, {273.15}, 1.0, 5000.0, "K",
+     "Temperature at which it melts and freezes; water 273.15", .added = true},
+    {ROW(soft_stiffness), FIRN_FLOAT, {1.0}, 1e-3, 1.0, "",
+     "Share of its stiffness, and of its strength where that hangs on the same factor, that is "
+     "left at the melting point; below, it falls evenly from stiff_below on. 0.03 slumps in an "
+     "oven before it melts",
+     .visible_when = "model==snow|elastic|granular|porous", .added = true},
+    {ROW(stiff_below), FIRN_FLOAT, {173.15}, 0.0, 5000.0, "K",
+     "Temperature up to which it has all of its stiffness", .visible_when =
+     "model==snow|elastic|granular|porous", .added = true},
+    {ROW(melt_at), FIRN_FLOAT, {0.9}, 0.01, 1.0, "",
+     "Liquid fraction from which on it is the liquid that it is paired with", .visible_when =
+     "model==snow|elastic|granular|porous", .added = true},
+    {ROW(freeze_at), FIRN_FLOAT, {0.1}, 0.0, 0.99, "",
+     "Liquid fraction from which on it is the solid that it is paired with", .visible_when =
+     "model==liquid", .added = true},
+    {ROW(freeze_after), FIRN_FLOAT, {0.0}, 0.0, 1e6, "s",
+     "Time after which it becomes the solid that it is paired with, whatever its temperature: the "
+     "ice machine; 0: never", .visible_when = "model==liquid", .added = true},
 };
 
 // Each row names only what differs from the paper's snow, after section 5 and figure 8: the two
@@ -131,6 +160,16 @@ static const struct {
      .model = FIRN_MODEL_LIQUID, .density = 1000.0f},
     {{"mud", "A thick liquid that stays where it is until it is pushed hard enough"},
      .model = FIRN_MODEL_LIQUID, .density = 1600.0f, .viscosity = 5.0f, .yield_stress = 60.0f},
+    {{"slush", "Melting snow soaked with water: flows where it is pushed, heaps a little, splashes "
+               "in lumps"},
+     .model = FIRN_MODEL_LIQUID, .density = 900.0f, .viscosity = 0.5f, .yield_stress = 40.0f},
+    {{"chocolate", "Warm sauce: runs over things in a thick layer and folds where it lands"},
+     .model = FIRN_MODEL_LIQUID, .density = 1200.0f, .viscosity = 10.0f, .yield_stress = 10.0f},
+    {{"honey", "Thick and slow: coils where it is poured and levels out in the end"},
+     .model = FIRN_MODEL_LIQUID, .density = 1400.0f, .viscosity = 50.0f},
+    {{"ice", "Solid ice: floats on water and does not break"},
+     .model = FIRN_MODEL_ELASTIC, .density = 917.0f, .young_modulus = 2.0e6f,
+     .poisson_ratio = 0.3f},
 };
 // clang-format on
 
@@ -184,6 +223,7 @@ firn_result firn_material_def_preset(const char *name, firn_material_def *def, f
     }
     return firn_fail(error, FIRN_ERR_NOT_FOUND,
                      "there is no material called '%.100s'; choose paper, powder, packing, wet, "
-                     "icy, muddy, snowball, fresh, jelly, sand, water or mud",
+                     "icy, muddy, snowball, fresh, jelly, sand, water, mud, slush, chocolate, "
+                     "honey or ice",
                      name);
 }

@@ -43,6 +43,7 @@ typedef struct firn_matter {
     firn_fx jp; // the slot of J_P, 1 at the start; with models that pack, what the source says
     firn_fx stiffness; // factor of the source's variation; with models that wear, of strength
     firn_fx packing;   // density of what is around over the own initial one; models that weigh
+    firn_fx cells;     // that the own initial volume fills; models that weigh
     float cell_size;   // m
     firn_lane_materials materials;
 } firn_matter;

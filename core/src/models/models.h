@@ -21,6 +21,20 @@ enum {
     FIRN_CACHE_CHANNELS = 8, // of the Hessian product, floats of each particle
 };
 
+/// Columns of a material for heat, models/enthalpy.h.
+typedef enum firn_heat_column {
+    FIRN_HEAT_CONDUCTIVITY, // W/(m K)
+    FIRN_HEAT_SOLID,        // J/(kg K)
+    FIRN_HEAT_LIQUID,       // J/(kg K)
+    FIRN_HEAT_LATENT,       // J/kg
+    FIRN_HEAT_MELTING,      // K
+    FIRN_HEAT_STIFF_BELOW,  // K
+    FIRN_HEAT_SOFT,         // share of the stiffness at the melting point; 0: it flows
+    FIRN_HEAT_CHANGE_AT,    // liquid fraction at which it becomes its partner
+    FIRN_HEAT_CHANGE_AFTER, // s, after which it does so anyway; 0: never
+    FIRN_HEAT_COLUMNS,
+} firn_heat_column;
+
 /// What the rest of the core knows of a model.
 typedef struct firn_model {
     const char *name;
@@ -28,6 +42,7 @@ typedef struct firn_model {
                        // statistics speak of it
     bool keeps_f;      // the slots of F are a deformation gradient: V = V0 det(F) J_P, else V0 J_P
     bool is_implicit;  // has a Hessian product
+    bool flows;        // a liquid: it may freeze, others may melt to it
     bool needs_affine; // reads the velocity gradient in the explicit step: no FLIP
     const struct firn_model *loose; // what it is before it has packed; NULL: no such thing
     int bond_column; // what the bonds between chunks have less of; FIRN_NO_COLUMN: no bonds
@@ -53,9 +68,12 @@ typedef struct firn_materials {
     bool mixed;                         // they are of more than one model
     bool is_explicit;                   // one of them has no implicit step
     float full_density;                 // kg/m^3, of loose snow at rest; 0: none of them is loose
+    float liquid_density;               // kg/m^3, of the heaviest liquid; 0: there is none
     uint8_t model[FIRN_MATERIAL_LIMIT]; // index of the row
     float density[FIRN_MATERIAL_LIMIT]; // kg/m^3
     float column[FIRN_MATERIAL_COLUMNS][FIRN_MATERIAL_LIMIT]; // what the model says
+    float heat[FIRN_HEAT_COLUMNS][FIRN_MATERIAL_LIMIT];       // models/enthalpy.h
+    uint8_t partner[FIRN_MATERIAL_LIMIT]; // what it melts or freezes to; itself: nothing
 } firn_materials;
 
 /// Fills the columns at an index, 0 to count, from a def that has been checked.

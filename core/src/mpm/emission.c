@@ -1,5 +1,6 @@
 /// From the seeds of a source to particles that wait for the next sort, or to grains outside the
 /// grid.
+#include "models/enthalpy.h"
 #include "sim_state.h"
 
 #include <math.h>
@@ -137,6 +138,18 @@ static void vary(const arrivals *to, size_t i, uint32_t id)
     fresh(to, FIRN_VOLUME)[i] *= size;
 }
 
+// What is warm is soft, see models/enthalpy.h.
+static void warm(const arrivals *to, size_t i, bool flows)
+{
+    const firn_heat *heat = &to->sim->heat;
+    float *liquid = fresh(to, heat->liquid) + i;
+    if (flows && *liquid == 0.0f)
+        *liquid = 1.0f;
+    const firn_warmth warmth = {fresh(to, heat->temperature)[i], *liquid, 0.0f};
+    fresh(to, FIRN_STIFFNESS)[i] *=
+        firn_warm_stiffness(&to->sim->materials, to->source->material, warmth);
+}
+
 // All that is not a column of the seeds. Returns whether one has no volume yet.
 static bool append_one(const arrivals *to, size_t i, uint32_t id)
 {
@@ -144,9 +157,13 @@ static bool append_one(const arrivals *to, size_t i, uint32_t id)
     const firn_source *source = to->source;
     const firn_seeds *seeds = &sim->emission.seeds;
     place(to, ((const firn_vec3 *)seeds->position.data)[i], i);
+    const firn_model *model = firn_model_at(sim->materials.model[source->material]);
     // Other models begin with the volume that they have.
-    if (!firn_model_at(sim->materials.model[source->material])->packs)
+    if (!model->packs)
         fresh(to, FIRN_JP)[i] = 1.0f;
+    // And liquids melted, unless the source says how far.
+    if (sim->heat.flows)
+        warm(to, i, model->flows);
     if (source->loose != source->material)
         fresh(to, FIRN_JP)[i] = FIRN_LOOSE_JP;
     ((uint32_t *)fresh(to, FIRN_ID))[i] = id;

@@ -181,24 +181,78 @@ static void collide_block(const firn_sim *sim, size_t b, uint32_t rows)
 
 // Loose snow reads its density off the mass of nodes, and what is inside of a collider counts as
 // full, method.md (50). From here on nobody reads the bare mass.
+static float filled_node(const firn_sim *sim, const firn_near *near, firn_vec3 position, float mass)
+{
+    float h = sim->grid.cell_size, full = sim->materials.full_density * h * h * h;
+    float share = 0.5f - firn_colliders_gap(&sim->colliders, near, position) / h;
+    return mass + full * (share < 0.0f ? 0.0f : share > 1.0f ? 1.0f : share);
+}
+
+// The share of a node's kernel that is outside of a plane as far from it, in cells.
+static float share_outside(float far)
+{
+    if (!(far < 1.5f))
+        return 1.0f;
+    if (far >= 0.5f)
+        return 1.0f - (1.5f - far) * (1.5f - far) * (1.5f - far) / 6.0f;
+    if (far > -0.5f)
+        return 0.5f + far * (0.75f - far * far / 3.0f);
+    float left = far > -1.5f ? 1.5f + far : 0.0f;
+    return left * left * left / 6.0f;
+}
+
+// Liquids: what there is, over the share of the node that is open to it, method.md section 4. To
+// count solids as full would draw a liquid that is too dense into walls.
+static float dense_node(const firn_sim *sim, const firn_near *near, firn_vec3 position, float mass)
+{
+    const float least = 0.02f; // that of a node one cell inside
+    float cells = (sim->grid.order == 3 ? 1.0f : 0.866f) / sim->grid.cell_size, open = 1.0f;
+    for (int i = 0; i < near->count; i++) {
+        const firn_near one = {.count = 1, .index = near->index + i};
+        open *= share_outside(cells * firn_colliders_gap(&sim->colliders, &one, position));
+    }
+    return mass / (open > least ? open : least);
+}
+
 static void fill_solids(const firn_sim *sim, size_t b, uint32_t rows)
 {
     const firn_grid *grid = &sim->grid;
+    bool liquid = sim->materials.liquid_density > 0.0f;
     firn_impulse *unused;
     firn_near near = firn_contact_list(&sim->contact.nodes, b, &unused);
-    if (near.count == 0 || !(sim->materials.full_density > 0.0f))
+    if (near.count == 0)
         return;
-    float h = grid->cell_size, full = sim->materials.full_density * h * h * h;
     firn_coord coord = ((const firn_coord *)grid->node_coord.data)[b];
     float *velocity = firn_grid_nodes(grid, FIRN_NODE_VELOCITY, b);
     for (int n = 0; n < FIRN_BLOCK_NODES; n++) {
-        if ((rows >> n / 4 & 1) == 0 || !(velocity[4 * n + 3] > 0.0f))
+        float *mass = velocity + 4 * n + 3;
+        if ((rows >> n / 4 & 1) == 0 || !(*mass > 0.0f))
             continue;
-        float far =
-            firn_colliders_gap(&sim->colliders, &near, firn_grid_node_position(grid, coord, n));
-        float share = 0.5f - far / h;
-        velocity[4 * n + 3] += full * (share < 0.0f ? 0.0f : share > 1.0f ? 1.0f : share);
+        firn_vec3 position = firn_grid_node_position(grid, coord, n);
+        *mass = liquid ? dense_node(sim, &near, position, *mass)
+                       : filled_node(sim, &near, position, *mass);
     }
+}
+
+// What sleeps is not on the grid, but liquids beside it must not spread for that.
+static void fill_sleeping(const firn_sim *sim, size_t b, float full)
+{
+    uint64_t held = held_nodes(sim, b);
+    float *velocity = firn_grid_nodes(&sim->grid, FIRN_NODE_VELOCITY, b);
+    for (int n = 0; held != 0 && n < FIRN_BLOCK_NODES; n++)
+        if ((held >> n & 1) != 0 && velocity[4 * n + 3] < full)
+            velocity[4 * n + 3] = full;
+}
+
+// For those who read their density.
+static void fill_block(const firn_sim *sim, size_t b, uint32_t rows)
+{
+    const firn_materials *m = &sim->materials;
+    float h = sim->grid.cell_size;
+    if (m->full_density > 0.0f || m->liquid_density > 0.0f)
+        fill_solids(sim, b, rows);
+    if (m->liquid_density > 0.0f)
+        fill_sleeping(sim, b, m->liquid_density * h * h * h);
 }
 
 // Nodes that sleeping snow holds stand still.
@@ -288,7 +342,7 @@ static void meet_block(firn_sim *sim, size_t b, uint32_t rows, bool fills)
     hold_block(sim, b);
     ((firn_node_limits *)sim->node_limits.data)[b] = measure_block(sim, b, rows, notable_mass(sim));
     if (fills)
-        fill_solids(sim, b, rows);
+        fill_block(sim, b, rows);
 }
 
 // Blocks with bodies have waited for all others: bodies give way, and are met then.

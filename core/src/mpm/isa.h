@@ -30,6 +30,9 @@ void FIRN_KERNEL(find_volumes)(const firn_pass *pass, const firn_block *block);
 void FIRN_KERNEL(prepare_hessian)(const firn_pass *pass, const firn_block *block);
 void FIRN_KERNEL(apply_hessian)(const firn_pass *pass, const firn_block *block);
 void FIRN_KERNEL(diagonal_hessian)(const firn_pass *pass, const firn_block *block);
+void FIRN_KERNEL(heat_to_grid)(const firn_heat_pass *heat, const firn_block *block);
+void FIRN_KERNEL(heat_flow)(const firn_heat_pass *heat, const firn_block *block);
+bool FIRN_KERNEL(heat_to_particles)(const firn_heat_pass *heat, const firn_block *block);
 
 extern const firn_kernels FIRN_KERNEL(kernels);
 

@@ -48,5 +48,8 @@ const firn_kernels FIRN_KERNEL(kernels) = {
     .prepare_hessian = FIRN_KERNEL(prepare_hessian),
     .apply_hessian = FIRN_KERNEL(apply_hessian),
     .diagonal_hessian = FIRN_KERNEL(diagonal_hessian),
+    .heat_to_grid = FIRN_KERNEL(heat_to_grid),
+    .heat_flow = FIRN_KERNEL(heat_flow),
+    .heat_to_particles = FIRN_KERNEL(heat_to_particles),
     .exercise = exercise,
 };

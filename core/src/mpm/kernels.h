@@ -69,6 +69,17 @@ typedef struct firn_pass {
     firn_node_field input, output; // of the Hessian product
 } firn_pass;
 
+/// How heat flows, heat.h. Nodes are those of the pass: velocity holds mass times temperature, the
+/// same of what has settled with what it is drawn by as weight, the sum of that, and mass; then
+/// temperature and the mean of what has settled; then what a kilogram has gained, and that mean.
+/// old holds what the surface looks like, and how full the cell is; then energies.
+typedef struct firn_heat_pass {
+    const firn_pass *pass;
+    int temperature, liquid, rest; // columns
+    float dt;                      // s of heat
+    bool surface;                  // nodes want to know about it
+} firn_heat_pass;
+
 /// Stands for the J_P of no particle, above all others.
 #define FIRN_NO_JP 1e30f
 
@@ -121,6 +132,11 @@ typedef struct firn_kernels {
     void (*apply_hessian)(const firn_pass *pass, const firn_block *block);
     /// Adds the diagonal of the stress Hessian, as for matter without strain, to the output field.
     void (*diagonal_hessian)(const firn_pass *pass, const firn_block *block);
+    /// Heat of a block's particles: to nodes; down the gradient between nodes; back. The last tells
+    /// whether a particle is softer or stiffer by some percent.
+    void (*heat_to_grid)(const firn_heat_pass *heat, const firn_block *block);
+    void (*heat_flow)(const firn_heat_pass *heat, const firn_block *block);
+    bool (*heat_to_particles)(const firn_heat_pass *heat, const firn_block *block);
     /// Computes as fast as it can for some milliseconds; the number of floating-point operations.
     double (*exercise)(void);
 } firn_kernels;

@@ -146,8 +146,11 @@ FIRN_INLINE firn_inside update_matter(const firn_pass *pass, const firn_state *s
                                       firn_fx around)
 {
     firn_matter matter = matter_load(pass, s->first, s->n);
-    if (MODEL(weighs))
+    if (MODEL(weighs)) {
+        float h = pass->grid->cell_size;
         matter.packing = packing_of(pass, s, around);
+        matter.cells = (1.0f / (h * h * h)) * channel_load(pass, FIRN_VOLUME, s->first, s->n, 0.0f);
+    }
     model_group group = MODEL(update)(&matter, gradient, pass->dt);
     if (MODEL(moves_f)(&matter))
         matrix_store(pass, FIRN_F, s->first, s->n, matter.f);

@@ -42,7 +42,8 @@ double firn_schedule_next_dt(const firn_schedule *s, double dt)
     double from = sim->time + dt;
     bool last = s->end - from <= 1e-9 * dt;
     if (last || firn_sim_is_implicit(sim) ||
-        firn_order_is_due_after(&sim->order, &sim->foresight, dt) || firn_flight_is_due(sim, dt))
+        firn_order_is_due_after(&sim->order, &sim->foresight, dt) || firn_flight_is_due(sim, dt) ||
+        firn_heat_is_due(sim, dt))
         return 0.0;
     return choose_dt(s, from);
 }
@@ -88,6 +89,7 @@ static firn_result run_substeps(firn_schedule *s, firn_error *error)
     firn_foresight_reset(&sim->foresight);
     firn_store_forget(&sim->store);
     sim->store.time = sim->time;
+    firn_heat_begin(sim);
     FIRN_TRY(firn_flight_reserve(sim, error));
     while (sim->time < s->end) {
         FIRN_TRY(firn_substep(s, error));

@@ -27,6 +27,9 @@ static void put_bond(firn_materials *m, int to, const firn_bond *bond)
     m->density[to] = m->density[bond->of];
     for (int c = 0; c < FIRN_MATERIAL_COLUMNS; c++)
         m->column[c][to] = m->column[c][bond->of];
+    for (int c = 0; c < FIRN_HEAT_COLUMNS; c++)
+        m->heat[c][to] = m->heat[c][bond->of];
+    m->partner[to] = m->partner[bond->of] != bond->of ? m->partner[bond->of] : (uint8_t)to;
     if (!bond->loose) {
         m->column[model->bond_column][to] *= bond->share;
         return;
@@ -94,6 +97,16 @@ typedef struct sim_memory {
     firn_array joined;
 } sim_memory;
 
+// What heat needs of every particle.
+static firn_result add_heat(firn_sim *sim, firn_error *error)
+{
+    static const char *const names[] = {"temperature", "liquid", "heat"};
+    for (size_t i = 0; sim->def.heat && i < FIRN_COUNT(names); i++)
+        FIRN_TRY(firn_particles_add_channel(&sim->particles, firn_channel_find(names[i]), error));
+    firn_heat_find_columns(sim);
+    return FIRN_OK;
+}
+
 // One set of bits for all: AVX2 is what every processor with FMA has, and each of its operations is
 // rounded as IEEE 754 says.
 static firn_result choose_kernels(const firn_sim_def *def, const firn_kernels **kernels,
@@ -140,6 +153,11 @@ firn_result firn_sim_create(const firn_sim_def *def, firn_sim **out, firn_error 
     sim->particles.budget = &sim->budget;
     firn_particles_begin(&sim->particles,
                          FIRN_NEED_ALWAYS | (firn_sim_is_apic(sim) ? FIRN_NEED_APIC : 0u));
+    firn_result result = add_heat(sim, error);
+    if (result != FIRN_OK) {
+        firn_free(memory);
+        return result;
+    }
     sim->grid.budget = &sim->budget;
     sim->grid.materials = &sim->materials;
     sim->grid.cell_size = def->cell_size;

@@ -79,6 +79,23 @@ static const firn_param sim_params[] = {
      "What flies outside the grid while it is alone, at a hundredth of the cost: snowfall, the "
      "flakes of snowfalls until they near snow; all, also spray of any snow; or off, nothing",
      "off|snowfall|all", .label = "Free flight", .added = true},
+    {ROW(heat), FIRN_BOOL, {0}, 0, 1, "",
+     "Particles have a temperature: heat flows between them, colliders with a temperature and the "
+     "air; they soften, melt and freeze as their materials say. Sources give it with channels: "
+     "temperature=268", .added = true},
+    {ROW(heat_speed), FIRN_FLOAT, {1.0}, 0.0, 1e6, "",
+     "Seconds of heat in a second of motion: real snow takes hours to melt; 1000 melts it in a "
+     "shot", .visible_when = "heat==true", .added = true},
+    {ROW(air_temperature), FIRN_FLOAT, {273.15}, 0.0, 5000.0, "K",
+     "Temperature of the air around; 273.15 is 0 C", .visible_when = "heat==true", .added = true},
+    {ROW(air_exchange), FIRN_FLOAT, {0.0}, 0.0, 1e6, "W/(m^2 K)",
+     "Heat that passes between the surface and the air, for each degree between them: 5 in still "
+     "air, 20 in a breeze; 0: none", .visible_when = "heat==true", .added = true},
+    {ROW(sun), FIRN_FLOAT, {0.0}, 0.0, 1e7, "W/m^2",
+     "Heat that a surface takes up that faces the sun; snow keeps 100 to 300 of the 1000 of a "
+     "clear day. Nothing throws shadows", .visible_when = "heat==true", .added = true},
+    {ROW(sun_direction), FIRN_VEC3, {0.0, 1.0, 0.0}, -1.0, 1.0, "",
+     "Direction to the sun", .visible_when = "heat==true", .added = true},
 };
 // clang-format on
 

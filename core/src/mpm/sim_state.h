@@ -12,6 +12,7 @@
 ///     followers   followers.c      bodies in the implicit solve
 ///     rest        sleep.c          who sleeps
 ///     air         air.c            what shields snow from the air
+///     heat        heat.h           temperatures, melting, freezing
 ///     solve       implicit.h       what the implicit step keeps
 ///     snapshot    snapshot.h       what a retry or a host goes back to
 ///     the state as a whole         state.h
@@ -26,6 +27,7 @@
 #include "forces/forces.h"
 #include "foresight.h"
 #include "grid.h"
+#include "heat.h"
 #include "implicit.h"
 #include "kernels.h"
 #include "order.h"
@@ -181,6 +183,7 @@ struct firn_sim {
     firn_followers followers;
     firn_rest rest;
     firn_air air;
+    firn_heat heat;
     firn_solver solve;
     firn_measures measures;
     firn_affine *affine;    // behind a pointer: readers, too, may find what was put off
@@ -246,6 +249,9 @@ void firn_transfer_recover(const firn_sim *sim);
 firn_result firn_transfer_reserve(firn_sim *sim, firn_error *error);
 void firn_transfer_measure(firn_sim *sim);
 void firn_transfer_find_volumes(firn_sim *sim);
+/// Clears fields of nodes, and lets blocks add to them; their order makes the same bits.
+void firn_transfer_add(firn_sim *sim, firn_sequence_work work, const firn_node_field *fields,
+                       int field_count);
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt);
 void firn_transfer_apply_hessian(firn_sim *sim, float dt, firn_node_field input,
                                  firn_node_field output);

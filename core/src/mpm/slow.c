@@ -24,6 +24,7 @@ firn_result firn_slow_stage(firn_sim *sim, double left, firn_error *error)
 {
     if (has_loose(sim))
         join_loose(sim);
+    firn_heat_change_phase(sim);
     firn_flight_promise(sim);
     firn_flight_advance(sim);
     FIRN_TRY(firn_flight_emit(sim, error));

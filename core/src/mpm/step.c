@@ -96,7 +96,8 @@ static firn_result sort(firn_schedule *s, firn_error *error)
 static firn_result arrange(firn_schedule *s, firn_error *error)
 {
     firn_sim *sim = s->sim;
-    bool sorting = firn_order_is_due(&sim->order, &sim->foresight) || firn_flight_is_due(sim, 0.0);
+    bool sorting = firn_order_is_due(&sim->order, &sim->foresight) ||
+                   firn_flight_is_due(sim, 0.0) || firn_heat_is_due(sim, 0.0);
     if (sorting)
         FIRN_TRY(sort(s, error));
     firn_result result = firn_sim_reserve(sim, error);
@@ -109,6 +110,8 @@ static firn_result arrange(firn_schedule *s, firn_error *error)
     }
     if (sorting) {
         firn_clearance_forget(sim);
+        if (firn_heat_is_due(sim, 0.0))
+            FIRN_TRY(firn_heat_run(sim, s->end - sim->time, error));
         firn_transfer_measure(sim);
         firn_sleep_arrange(sim);
     }

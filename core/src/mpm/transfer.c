@@ -132,12 +132,20 @@ static void block_to_grid(const void *user, size_t b, size_t following)
 
 // Runs a stage over all blocks, those that share nodes in the order of their colors. It adds to a
 // field, or to two.
-static void run_stage(firn_sim *sim, void (*run)(const void *, size_t, size_t), const stage *s,
-                      const firn_node_field *fields, int field_count)
+static void run_stage(firn_sim *sim, firn_sequence_work work, const firn_node_field *fields,
+                      int field_count)
 {
     firn_halo_begin(&sim->owners, fields, field_count);
-    firn_sequence_run(&sim->sequence, &sim->grid, sim->thread_count, (firn_sequence_work){run, s});
+    firn_sequence_run(&sim->sequence, &sim->grid, sim->thread_count, work);
     firn_halo_end(&sim->owners, &sim->grid, sim->thread_count);
+}
+
+void firn_transfer_add(firn_sim *sim, firn_sequence_work work, const firn_node_field *fields,
+                       int field_count)
+{
+    for (int i = 0; i < field_count; i++)
+        clear_field(sim, fields[i]);
+    run_stage(sim, work, fields, field_count);
 }
 
 // Runs a stage that adds what the particles have to the fields of a pass.
@@ -146,7 +154,8 @@ static void run_transfer(firn_sim *sim, void (*run)(const void *, size_t, size_t
 {
     const firn_node_field fields[2] = {target->velocity, target->old};
     clear_target(sim, target);
-    run_stage(sim, run, s, fields, target->scheme == FIRN_SCHEME_APIC ? 1 : 2);
+    run_stage(sim, (firn_sequence_work){run, s}, fields,
+              target->scheme == FIRN_SCHEME_APIC ? 1 : 2);
 }
 
 void firn_transfer_to_grid(firn_sim *sim, float dt)
@@ -275,8 +284,7 @@ static void scatter(firn_sim *sim, const firn_pass *pass,
                     void (*kernel)(const firn_pass *, const firn_block *))
 {
     stage s = {.sim = sim, .pass = pass, .scatter = kernel};
-    clear_field(sim, pass->output);
-    run_stage(sim, block_scatter, &s, &pass->output, 1);
+    firn_transfer_add(sim, (firn_sequence_work){block_scatter, &s}, &pass->output, 1);
 }
 
 void firn_transfer_prepare_hessian(firn_sim *sim, float dt)

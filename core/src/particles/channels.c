@@ -68,7 +68,7 @@ static const table_row table[] = {
     {{"temperature", "Temperature", FIRN_CHANNEL_FLOAT, 1, FIRN_CHANNEL_PLAIN, "K", 273.15f, 0,
       FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED | FIRN_CHANNEL_POSITIVE | FIRN_CHANNEL_VOLUME,
       "`channels` of the source, or the points", NULL, 273.15f,
-      "Carried along; nothing acts on it"}, FIRN_COLUMN_NONE},
+      "Carried along; with `heat` of the solver it conducts, melts and freezes"}, FIRN_COLUMN_NONE},
     {{"Cd", "Color", FIRN_CHANNEL_FLOAT, 3, FIRN_CHANNEL_COLOR, "", 1.0f, 0,
       FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED | FIRN_CHANNEL_VOLUME,
       "`channels` of the source, or the points", NULL, 1.0f,
@@ -77,6 +77,18 @@ static const table_row table[] = {
       FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED, "`fine_particles` and `debris`, or the points",
       NULL, 0.0f, "A random number from 0 to below 1 that stays with a grain, for glints"},
       FIRN_COLUMN_NONE},
+    {{"liquid", "Liquid fraction", FIRN_CHANNEL_FLOAT, 1, FIRN_CHANNEL_PLAIN, "", 0.0f, 0,
+      FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED | FIRN_CHANNEL_VOLUME,
+      "its model with `heat` of the solver, or the points", NULL, 0.0f,
+      "Share that has melted, 0 to 1; with `heat` of the solver it follows the temperature"},
+      FIRN_COLUMN_NONE},
+    {{"heat", "Heat below rounding", FIRN_CHANNEL_FLOAT, 1, FIRN_CHANNEL_PLAIN, "J/kg", 0.0f, 0,
+      0, NULL, NULL, 0.0f,
+      "Enthalpy that `temperature` and `liquid` are too coarse to hold"}, FIRN_COLUMN_NONE},
+    {{"age", "Age", FIRN_CHANNEL_FLOAT, 1, FIRN_CHANNEL_PLAIN, "s", 0.0f, 0,
+      FIRN_CHANNEL_PUBLISHED | FIRN_CHANNEL_SEEDED | FIRN_CHANNEL_VOLUME, "the points", NULL, 0.0f,
+      "Time since it came, or since it last changed its material; counted with `freeze_after` of a "
+      "material"}, FIRN_COLUMN_NONE},
 };
 // clang-format on
 _Static_assert(FIRN_COUNT(table) == FIRN_TABLE_ROWS, "sets have room for every row");

@@ -29,7 +29,7 @@ enum {
     FIRN_ADDED_LIMIT = 32, // channels that one simulation is asked for
     FIRN_ADDED_COLUMNS = 64,
     FIRN_CHANNEL_MAX = FIRN_KERNEL_COLUMNS + FIRN_ADDED_COLUMNS, // columns
-    FIRN_TABLE_ROWS = 16,
+    FIRN_TABLE_ROWS = 19,
     FIRN_ROW_LIMIT = FIRN_TABLE_ROWS + FIRN_ADDED_LIMIT,
 
     // In place of a column.

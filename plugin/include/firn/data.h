@@ -48,6 +48,7 @@ typedef struct firn_source_data {
     float fall_spread;                 // share by which flakes fall faster or slower
     float flutter;                     // m/s, that they sway with
     const firn_patch *patch;           // where a field of such snow goes on; NULL: it cannot
+    const firn_material_def *partner;  // what the material melts or freezes to; NULL: nothing
 } firn_source_data;
 
 /// The patch of a source, or a sentence on why its snow cannot go on as a field.
@@ -148,6 +149,7 @@ typedef struct firn_data {
     const firn_stat *stats;
     const firn_force_data *force;
     const firn_joint_data *joint;
+    const firn_material_def *partner; // of a material: what it melts or freezes to; NULL: nothing
 } firn_data;
 
 #ifdef __cplusplus
