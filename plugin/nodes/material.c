@@ -68,6 +68,7 @@ const firn_node_type firn_node_material = {
     .animated = ANIMATED,
     .inputs = inputs,
     .input_count = FIRN_COUNT(inputs),
+    .added_inputs = "partner",
     .output = FIRN_KIND_MATERIAL,
     .reset = reset,
     .preset = preset,

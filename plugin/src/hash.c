@@ -137,7 +137,10 @@ static uint64_t hash_node(firn_node *node)
             !is_as_before(node, &table.params[i]))
             hash = add_param(node, &table.params[i], hash);
     for (size_t s = 0; s < node->type->info.input_count; s++) {
-        hash = add_text(hash, node->type->info.inputs[s].name);
+        const char *name = node->type->info.inputs[s].name;
+        if (node->inputs[s].count == 0 && firn_list_has(type->added_inputs, name))
+            continue;
+        hash = add_text(hash, name);
         for (size_t k = 0; k < node->inputs[s].count; k++)
             hash = firn_hash64(&node->inputs[s].from[k]->fresh, sizeof hash, hash);
     }

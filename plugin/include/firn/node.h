@@ -123,6 +123,8 @@ typedef struct firn_node_type {
     /// node; `cook` and `save` are collective then. Others are cooked by the first rank, and by
     /// the rest where such a node needs them.
     bool shared;
+    /// Inputs that came later, with spaces between: scenes that do not link them keep their hash.
+    const char *added_inputs;
 } firn_node_type;
 
 /// What a cook function works with.
