@@ -164,7 +164,7 @@ class ExitCodes(Firn):
             ("not 'snow.hardening'", ["wedge", self.scene, "--vary", "snow.hardening"]),
             ("from:to:count, not 'snow.hardening=5:9'",
              ["wedge", self.scene, "--vary", "snow.hardening=5:9"]),
-            ("preset is 'ice'", ["wedge", self.scene, "--vary", "snow.preset=wet,ice"]),
+            ("preset is 'frost'", ["wedge", self.scene, "--vary", "snow.preset=wet,frost"]),
             ("no setting 'frames'; set first and last",
              ["cook", self.scene, "--set", "frames=1-3"]),
             ("--frames 0-2: the shot has frames 1 to 5", ["cook", self.scene, "--frames", "0-2"]),

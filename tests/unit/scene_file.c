@@ -60,7 +60,7 @@ static void mistakes_have_line_node_and_hint(void **state)
          "test.firn:18: solver has no input 'source'; did you mean 'sources'?"},
         {"\"packing\"", "\"pack\"",
          "test.firn:8: snow.preset is 'pack'; it must be paper, powder, packing, wet, icy, muddy, "
-         "snowball, fresh, jelly, sand, water or mud"},
+         "snowball, fresh, jelly, sand, water, mud, slush, chocolate, honey or ice"},
         {"\"cell_size\": 0.05", "\"cell_size\": [1, 2, 3]",
          "test.firn:17: solver.cell_size must be a number"},
         {"[0, 0.2, 0]", "0.2", "test.firn:11: ball.center must be a list of three numbers"},

@@ -92,7 +92,8 @@ class Data(Structure):
     _fields_ = [("kind", c_int), ("material", c_void_p), ("source", c_void_p),
                 ("collider", c_void_p), ("particles", POINTER(ParticleData)),
                 ("volume", POINTER(VolumeData)), ("stat_count", c_size_t),
-                ("stats", POINTER(Stat)), ("force", c_void_p), ("joint", c_void_p)]
+                ("stats", POINTER(Stat)), ("force", c_void_p), ("joint", c_void_p),
+                ("partner", c_void_p)]
 
 
 class BakeDef(Structure):
