@@ -25,7 +25,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT FIRN_SANITIZE MATCHES "thread")
     file(GLOB FIRN_ABC_FUZZED CONFIGURE_DEPENDS
         ${PROJECT_SOURCE_DIR}/plugin/alembic/src/*.c
         ${PROJECT_SOURCE_DIR}/core/src/base/base.c
-        ${PROJECT_SOURCE_DIR}/core/src/base/file.c)
+        ${PROJECT_SOURCE_DIR}/core/src/base/file.c
+        ${PROJECT_SOURCE_DIR}/core/src/base/pattern.c)
     add_executable(fuzz_abc fuzz/fuzz_abc.c ${FIRN_ABC_FUZZED})
     target_include_directories(fuzz_abc PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}
         ${PROJECT_SOURCE_DIR}/plugin/alembic/include ${PROJECT_SOURCE_DIR}/plugin/alembic/src

@@ -41,9 +41,10 @@ static void every_setting_has_a_row_and_its_default(void **state)
     assert_float_equal(def.pose.scale, 1.0f, 0.0f);
     assert_float_equal(def.pose.rotation.w, 1.0f, 0.0f);
     assert_float_equal(def.restitution, 0.0f, 0.0f);
-    const char *names[] = {"shape",     "half_size", "radius",        "translation", "scale",
-                           "contact",   "friction",  "restitution",   "offset",      "active_from",
-                           "active_to", "adhesion",  "sticking_speed"};
+    const char *names[] = {"shape",          "half_size",   "radius",       "translation",
+                           "scale",          "contact",     "friction",     "restitution",
+                           "offset",         "active_from", "active_to",    "adhesion",
+                           "sticking_speed", "temperature", "heat_exchange"};
     for (size_t i = 0; i < FIRN_COUNT(names); i++)
         assert_non_null(firn_params_find(firn_collider_params(), names[i]));
     assert_int_equal(firn_collider_params().count, FIRN_COUNT(names));

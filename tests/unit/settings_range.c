@@ -45,6 +45,7 @@ static firn_sim_def random_solver(uint64_t *seed)
     def.isa = FIRN_ISA_NATIVE; // not every processor has the other
     def.retries = def.retries % 3;
     def.max_iterations = 1 + def.max_iterations % 300;
+    def.heat_speed = fminf(def.heat_speed, 100.0f * def.cell_size * def.cell_size);
     if (def.dt_min > def.dt_max) {
         float swap = def.dt_min;
         def.dt_min = def.dt_max;

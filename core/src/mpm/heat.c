@@ -14,6 +14,12 @@
 #define INTERVAL 0.01
 enum { INTERVAL_STEPS = 4 };
 
+// Share of rho c h^2 / k that the explicit step bears; a sixth at most.
+#define STABLE (0.8 / 6.0)
+
+// Passes of a stage: what takes more would look like a program that hangs.
+enum { MOST_PASSES = 1000 };
+
 void firn_heat_find_columns(firn_sim *sim)
 {
     const firn_channel_set *set = &sim->particles.channels;
@@ -41,18 +47,21 @@ static double interval_of(const firn_sim *sim, double left)
     return left / fmax(1.0, floor(left / least));
 }
 
-// What the explicit step bears at most, s: rho c h^2 / (6 k).
+// J/(kg K) of a material, frozen or molten, whichever warms faster.
+static float least_capacity(const firn_materials *m, int material)
+{
+    return fminf(m->heat[FIRN_HEAT_SOLID][material], m->heat[FIRN_HEAT_LIQUID][material]);
+}
+
+// What the explicit step bears at most, s.
 static double longest_pass(const firn_sim *sim)
 {
     const firn_materials *m = &sim->materials;
     double fastest = 0.0, h = (double)sim->def.cell_size;
-    for (int i = 0; i < m->count; i++) {
-        double capacity =
-            fmin((double)m->heat[FIRN_HEAT_SOLID][i], (double)m->heat[FIRN_HEAT_LIQUID][i]);
+    for (int i = 0; i < m->count; i++)
         fastest = fmax(fastest, (double)m->heat[FIRN_HEAT_CONDUCTIVITY][i] /
-                                    ((double)m->density[i] * capacity));
-    }
-    return 0.8 * h * h / (6.0 * fmax(1e-12, fastest));
+                                    ((double)m->density[i] * (double)least_capacity(m, i)));
+    return STABLE * h * h / fmax(1e-12, fastest);
 }
 
 /// One pass.
@@ -60,7 +69,8 @@ typedef struct stage {
     firn_sim *sim;
     const firn_heat_pass *heat;
     void (*kernel)(const firn_heat_pass *, const firn_block *);
-    bool walls; // lists of colliders near node blocks are there
+    bool walls;     // lists of colliders near node blocks are there
+    float capacity; // J/(kg K), the least of what may be on a node
 } stage;
 
 static void run_kernel(const void *user, size_t b, size_t following)
@@ -90,9 +100,9 @@ typedef struct warm_node {
 // J from something that gives power (W/K) for each degree: never more than to its temperature.
 static float exchange(const stage *s, const warm_node *node, float power, float temperature)
 {
-    float capacity = node->mass * s->sim->materials.heat[FIRN_HEAT_SOLID][0];
-    float rate = power * s->heat->dt / capacity;
-    return capacity * (temperature - node->temperature) * (rate / (1.0f + rate));
+    float capacity = node->mass * s->capacity;
+    float given = power * s->heat->dt; // J/K
+    return capacity * (temperature - node->temperature) * (given / (capacity + given));
 }
 
 // What air and sun give, J. Of a flat surface the areas of its nodes add up to its own.
@@ -219,9 +229,25 @@ static firn_result find_walls(firn_sim *sim, firn_error *error)
     return FIRN_OK;
 }
 
+static firn_result count_passes(const firn_sim *sim, double heated, int *passes, firn_error *error)
+{
+    double count = ceil(heated / longest_pass(sim));
+    if (!(count <= MOST_PASSES))
+        return firn_fail(
+            error, FIRN_ERR_ARGUMENT,
+            "heat would need %.3g passes at once, %d at most: lower heat_speed (%g) or "
+            "the conductivity of materials, or make cell_size (%g m) larger",
+            count, MOST_PASSES, (double)sim->def.heat_speed, (double)sim->def.cell_size);
+    *passes = (int)fmax(1.0, count);
+    return FIRN_OK;
+}
+
 firn_result firn_heat_run(firn_sim *sim, double left, firn_error *error)
 {
     double seconds = interval_of(sim, left), heated = seconds * (double)sim->def.heat_speed;
+    int passes = 0;
+    if (sim->heat.flows)
+        FIRN_TRY(count_passes(sim, heated, &passes, error));
     bool open = sim->def.air_exchange > 0.0f || sim->def.sun > 0.0f;
     bool walls = firn_colliders_are_warm(&sim->colliders);
     sim->rest.asleep_count = 0; // all take part; who sleeps is found anew after this
@@ -234,14 +260,17 @@ firn_result firn_heat_run(firn_sim *sim, double left, firn_error *error)
         return FIRN_OK;
     firn_pass pass = firn_sim_pass(sim, 0.0f);
     pass.old = firn_sim_is_implicit(sim) ? FIRN_NODE_RESIDUAL : FIRN_NODE_NEXT;
-    int passes = (int)fmin(1e6, ceil(heated / longest_pass(sim)));
     firn_heat_pass heat = {.pass = &pass,
                            .temperature = sim->heat.temperature,
                            .liquid = sim->heat.liquid,
                            .rest = sim->heat.rest,
                            .dt = (float)(heated / passes),
                            .surface = walls || open};
-    stage s = {.sim = sim, .heat = &heat, .walls = walls};
+    stage s = {.sim = sim, .heat = &heat, .walls = walls, .capacity = INFINITY};
+    for (int i = 0; i < sim->materials.count; i++)
+        s.capacity = fminf(s.capacity, least_capacity(&sim->materials, i));
+    float h = sim->def.cell_size;
+    heat.most_flow = 1.05f * (float)STABLE * h * h * s.capacity;
     for (int i = 0; i < passes; i++)
         run_pass(&s);
     return FIRN_OK;

@@ -19,8 +19,6 @@ typedef struct firn_heat {
     bool ages;                          // particles have an age
     int temperature, liquid, rest, age; // columns, where they are
     double until;                       // s, that has been done
-    double latest_step;                 // s of heat in a pass, of the last stage
-    int passes;                         // of the last stage
 } firn_heat;
 
 /// The columns that a simulation has; before there is any particle, or after one is added.
@@ -32,8 +30,8 @@ void firn_heat_begin(firn_sim *sim);
 /// Whether the next stage is due now, or after a substep of dt; it follows a sort.
 bool firn_heat_is_due(const firn_sim *sim, double dt);
 
-/// The stage, after a sort; left: what the call still simulates, s. Fails for want of memory, and
-/// has changed nothing then.
+/// The stage, after a sort; left: what the call still simulates, s. Fails for want of memory, or
+/// when it would need too many passes, and has changed nothing then.
 firn_result firn_heat_run(firn_sim *sim, double left, firn_error *error);
 
 /// phase.c: before a sort, particles that have melted, frozen or come of age change their material.

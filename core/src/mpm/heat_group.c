@@ -113,8 +113,9 @@ FIRN_INLINE void flow_in_tiles(const firn_heat_pass *heat, const firn_block *blo
         make_stencils(&st, vector_load(pass, FIRN_U, first, n), order, FIRN_SLOPES_GRADIENTS,
                       1.0f / pass->grid->cell_size);
         firn_sample sample = gather_group(tiles->velocity, &st, n, order, FIRN_SLOPES_GRADIENTS);
-        firn_fx flow =
-            (-heat->dt * st.slope_scale) * g.volume * heat_of(&g.materials, FIRN_HEAT_CONDUCTIVITY);
+        firn_fx flow = heat->dt * g.volume * heat_of(&g.materials, FIRN_HEAT_CONDUCTIVITY);
+        // Sources may make snow far thinner than its material says.
+        flow = -st.slope_scale * firn_fx_min(flow, heat->most_flow * g.mass);
         const firn_fx *m = sample.gradient.m;
         const firn_fm3 slope = {
             {flow * m[0], flow * m[1], flow * m[2], zero, zero, zero, zero, zero, zero}};

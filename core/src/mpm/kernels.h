@@ -77,6 +77,7 @@ typedef struct firn_heat_pass {
     const firn_pass *pass;
     int temperature, liquid, rest; // columns
     float dt;                      // s of heat
+    float most_flow; // J m^2/(K kg): what a pass may conduct at most, or it would swing
     bool surface;                  // nodes want to know about it
 } firn_heat_pass;
 
