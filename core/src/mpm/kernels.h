@@ -78,7 +78,7 @@ typedef struct firn_heat_pass {
     int temperature, liquid, rest; // columns
     float dt;                      // s of heat
     float most_flow; // J m^2/(K kg): what a pass may conduct at most, or it would swing
-    bool surface;                  // nodes want to know about it
+    bool surface;    // nodes want to know about it
 } firn_heat_pass;
 
 /// Stands for the J_P of no particle, above all others.
