@@ -131,7 +131,7 @@ static firn_result open_text(fixture *f, const char *text, firn_usd_scene **scen
 static firn_usd_mesh mesh_of(fixture *f, const char *text, const char *pattern, double time)
 {
     firn_usd_scene *scene = NULL;
-    firn_usd_mesh mesh;
+    firn_usd_mesh mesh = {0};
     firn_error error;
     if (open_text(f, text, &scene, &error) != FIRN_OK ||
         firn_usd_read_world_mesh(scene, pattern, time, &mesh, &error) != FIRN_OK)
