@@ -144,9 +144,9 @@ static void film_flows_with_a_parabola(void **state)
     scene_close(&s);
 }
 
-// Ice of 917 kg/m^3 has 0.917 of its volume below the surface; with cells an eighth of its edge it
-// floats too deep, by half a cell.
-static void ice_floats_by_its_density(void **state)
+// It neither sinks nor jumps out. This is not yet the law, 0.917 of it below the surface: with
+// cells an eighth of its edge it lies too deep by half a cell and more, docs/liquids.md.
+static void ice_stays_at_the_surface(void **state)
 {
     (void)state;
     const float cell = 0.02f;
@@ -198,7 +198,7 @@ int main(int count, char **words)
         cmocka_unit_test(water_rests_with_pressure_and_height),
         cmocka_unit_test_prestate(water_keeps_its_volume, &seconds),
         cmocka_unit_test(film_flows_with_a_parabola),
-        cmocka_unit_test(ice_floats_by_its_density),
+        cmocka_unit_test(ice_stays_at_the_surface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
